@@ -1,0 +1,221 @@
+"""The shapes of facts: model, accelerator, instance, price and number-format records.
+
+Pure data: nothing here reads a file or computes a size in bytes. Every fact row carries the
+source it was read from, the day it was true (`as_of`), and when it expires.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+
+
+class Confidence(StrEnum):
+    """How sure the row is: `low` rows are said to be so wherever they are shown."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a fact comes from. `expires` is None for silicon, which does not change."""
+
+    source: str
+    as_of: date
+    expires: date | None = None
+    confidence: Confidence = Confidence.HIGH
+    note: str = ""
+
+    def stale(self, on: date) -> bool:
+        """Whether the fact has expired on the given day."""
+        return self.expires is not None and on > self.expires
+
+
+@dataclass(frozen=True, slots=True)
+class NumberFormat:
+    """How one number is stored: fp32, fp16, bf16, fp8, int8, int4 (grouped), mxfp4, nvfp4.
+
+    `bits` is the element's own width. A grouped format also stores `scale_bits` (scale and
+    zero point) once per `group_size` elements; `bits_per_weight` adds that share.
+    """
+
+    name: str
+    bits: float
+    group_size: int | None = None
+    scale_bits: float = 0.0
+    weight_only: bool = False
+    compute_dtype: str = "bf16"
+    note: str = ""
+
+    @property
+    def bits_per_weight(self) -> float:
+        """Stored bits per element, scales and zero points included."""
+        return self.bits + (self.scale_bits / self.group_size if self.group_size else 0.0)
+
+    @property
+    def bytes_per_weight(self) -> float:
+        """Stored bytes per element, scales and zero points included."""
+        return self.bits_per_weight / 8
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """One kind of attention layer and how many layers use it.
+
+    kind: "full" (cache grows with the sequence), "sliding" (capped at `window` tokens),
+    "mla" (one shared latent of `latent_dim + rope_dim` per token), "linear" (constant state).
+    """
+
+    kind: str
+    layers: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    value_head_dim: int = 0  # 0: the same as head_dim
+    window: int | None = None
+    latent_dim: int = 0
+    rope_dim: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MoE:
+    """Mixture of experts: counts per MoE layer; parameters per expert are in `ParamCounts`."""
+
+    experts: int
+    experts_per_token: int
+    shared_experts: int
+    moe_layers: int
+
+
+@dataclass(frozen=True, slots=True)
+class ParamCounts:
+    """Parameters by how they behave at decode.
+
+    embedding: input embedding table (resident, but only one row per token is read);
+    head: output projection (0 stored when tied: then the embedding table itself is streamed
+    as the head); positions: learned position table (resident, not streamed);
+    experts: all routed experts of all layers; per_expert: one routed expert of one layer;
+    linear: every other weight matrix that a quantizer would quantize (attention, dense MLP,
+    shared experts); other: norms, biases, routers, sinks (streamed, never quantized).
+    """
+
+    embedding: int
+    head: int
+    positions: int
+    linear: int
+    other: int
+    experts: int = 0
+    per_expert: int = 0
+    tied: bool = False
+
+    @property
+    def total(self) -> int:
+        """Every stored parameter, each counted once."""
+        return self.embedding + self.head + self.positions + self.linear + self.other + self.experts
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """A model's architecture, enough to count its bytes and FLOPs.
+
+    `kind` is "decoder", "encoder" (BERT) or "cnn" (ResNet); only decoders have a KV cache.
+    `attention` lists the kinds of layer; `params` the parameter counts; `native_format` the
+    format in which the published checkpoint stores its weights.
+    """
+
+    name: str
+    kind: str
+    layers: int
+    hidden_size: int
+    vocab_size: int
+    max_context: int
+    attention: tuple[Attention, ...]
+    params: ParamCounts
+    native_format: str = "bf16"
+    moe: MoE | None = None
+    architecture: str = ""
+    aliases: tuple[str, ...] = ()
+    provenance: Provenance | None = None
+    flops_per_inference: float = 0.0  # encoders and CNNs: forward FLOPs of one stated input
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerator:
+    """One accelerator. FLOP/s are dense (no sparsity); 0 means the format is not supported.
+
+    Units: bytes, bytes/s, FLOP/s. `memory_bytes` is the size the AWS API names;
+    `usable_bytes` what an engine can really see (T4: 15,360 of 16,384 MiB).
+    `flops` maps format names (fp32, fp16, bf16, fp8, int8) to dense FLOP/s.
+    `link_bytes_per_s` is the bidirectional bandwidth of one accelerator's link to its peers as
+    seen on AWS hosts (PCIe x8 on g4dn to g6e), `link` its kind: "pcie", "nvlink", "neuronlink".
+    """
+
+    name: str
+    vendor: str
+    architecture: str
+    compute_capability: str
+    memory_bytes: int
+    usable_bytes: int
+    memory_kind: str
+    bandwidth_bytes_per_s: float
+    flops: dict[str, float]
+    link: str
+    link_bytes_per_s: float
+    weight_formats: tuple[str, ...]
+    aws_families: tuple[str, ...]
+    provenance: Provenance
+    cores: int = 1  # NeuronCores per chip; 1 on a GPU
+    aliases: tuple[str, ...] = ()
+
+    def peak_flops(self, number_format: str) -> float:
+        """Dense FLOP/s in the given format, 0.0 where the silicon has no such units."""
+        return self.flops.get(number_format, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """One hourly price in USD. `kind`: on-demand, spot, sagemaker. `low`/`high`: its range."""
+
+    kind: str
+    usd_per_hour: float
+    region: str
+    provenance: Provenance
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An EC2 instance type. `accelerator` is None for CPU-only types; sizes are in bytes."""
+
+    name: str
+    family: str
+    kind: str  # gpu, neuron, cpu
+    vcpus: int
+    host_memory_bytes: int
+    accelerator: Accelerator | None
+    accelerator_count: int
+    accelerator_fraction: float  # 1.0 = whole cards; 0.125 = an eighth of one (g6f)
+    neuron_cores: int
+    nvme_bytes: int
+    network_bytes_per_s: float
+    link: str
+    link_bytes_per_s: float
+    cpu: str
+    cpu_bandwidth_bytes_per_s: float  # this instance's fair share of the socket, 0 = unknown
+    sagemaker_hosting: bool
+    prices: tuple[Price, ...]
+    provenance: Provenance
+    accelerator_memory_bytes: int = 0  # of one device as this instance sees it (fraction applied)
+    accelerator_usable_bytes: int = 0
+
+    def price(self, kind: str = "on-demand", region: str = "us-east-1") -> Price | None:
+        """The instance's price of that kind in that region, or None where no source gives one."""
+        for price in self.prices:
+            if price.kind == kind and price.region == region:
+                return price
+        return None

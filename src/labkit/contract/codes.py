@@ -1,0 +1,74 @@
+"""Codes of misconceptions and of general remarks: what a wrong answer says about its maker.
+
+A code is stable for ever: gradebooks, item statistics and the question bank count by it.
+An exercise's known mistake pairs a code with the sentence that this learner deserves.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Code(StrEnum):
+    """Every code that an outcome may carry."""
+
+    NONE = ""
+
+    # Facts about silicon
+    SPARSE_PEAK = "sparse-peak"  # used the 2:4-sparsity figure as the dense peak
+    WRONG_CHIP = "wrong-chip"  # another accelerator's number (A10 for A10G, L4 for L40S)
+    ONE_DEVICE = "one-device"  # one chip's figure where the instance pools several
+    CORES_NOT_CHIPS = "cores-not-chips"  # counted cores that share one chip's memory
+
+    # Units
+    GB_AS_GIB = "gb-as-gib"  # mixed 1e9 and 2**30
+    BITS_AS_BYTES = "bits-as-bytes"
+    PREFIX = "prefix"  # off by a power of a thousand
+    INVERTED = "inverted"  # the reciprocal
+
+    # Roofline
+    WRONG_ROOF = "wrong-roof"  # the higher of two ceilings
+    SUM_OF_ROOFS = "sum-of-roofs"  # added (or averaged) two ceilings
+    MAC_ONE_FLOP = "mac-one-flop"  # a multiply-accumulate is two FLOP
+    BYTES_PER_WEIGHT = "bytes-per-weight"  # another number format's width
+    BATCH_IGNORED = "batch-ignored"
+    WEIGHTS_PER_SEQUENCE = "weights-per-sequence"  # weights read once per sequence, not per step
+    RIDGE_IS_BATCH = "ridge-is-batch"  # took the ridge point for the batch, whatever the format
+
+    # Bytes
+    EMBEDDING_STREAMED = "embedding-streamed"  # counted the input embedding as read every step
+    TOTAL_NOT_ACTIVE = "total-not-active"  # all experts where only the routed ones are read
+    ACTIVE_NOT_TOTAL = "active-not-total"
+    KV_FORGOTTEN = "kv-forgotten"
+    QUERY_HEADS = "query-heads"  # query heads where KV heads count
+
+    # Time and rate
+    PER_HOUR_PER_SECOND = "per-hour-per-second"
+    TIME_NOT_RATE = "time-not-rate"  # seconds where tokens per second were asked, or the reverse
+
+    # Measuring and explaining
+    EXPECTATION_NOT_MEASUREMENT = "expectation-not-measurement"  # what theory says, not the record
+    OVER_THE_ROOF = "over-the-roof"  # faster than physically possible
+    UNSUPPORTED_CAUSE = "unsupported-cause"  # the record does not bear the chosen explanation
+    NOT_YOUR_RECORD = "not-your-record"
+
+    # Remarks that fit any exercise
+    DIMENSION = "dimension"
+    UNIT_UNKNOWN = "unit-unknown"
+    MAGNITUDE = "magnitude"
+    SIGN = "sign"
+    CLOSE = "close"
+    NOT_A_NUMBER = "not-a-number"
+    TYPE = "type"
+    NOT_FINITE = "not-finite"
+    RETURNS_NONE = "returns-none"
+    RAISES = "raises"
+    TYPED_CONSTANT = "typed-constant"
+    SCALAR_ONLY = "scalar-only"  # breaks on arrays
+    FORBIDDEN_MODULE = "forbidden-module"
+    OPTION_UNKNOWN = "option-unknown"
+    AXIS_SCALE = "axis-scale"
+    AXIS_LABEL = "axis-label"
+    SERIES_MISSING = "series-missing"
+    UNPLAUSIBLE = "unplausible"
+    OTHER = "other"
