@@ -21,7 +21,7 @@ _HOMES = {
     "Q": "labkit.contract",
 }
 
-__all__ = [  # noqa: F822  # each name is loaded by __getattr__ on first use
+__all__ = [  # each name is loaded by __getattr__ on first use
     "SLO",
     "Catalog",
     "EngineConfig",
