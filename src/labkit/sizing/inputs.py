@@ -1,0 +1,118 @@
+"""What is asked of the engine: the traffic (`Workload`, `SLO`) and the set-up (`EngineConfig`).
+
+Both check themselves on construction: a value that can never make sense (zero tokens, a negative
+batch) raises `SizingError` with one sentence. Values that are fine alone and impossible together
+are not an error but a refusal of the estimate (see `refusal`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from labkit.catalog.specs import NumberFormat
+from labkit.contract.errors import LabkitError
+
+
+class SizingError(LabkitError):
+    """An input to the sizing engine that can never be right; the message says what would be."""
+
+
+def require_count(name: str, value: int, minimum: int = 1) -> None:
+    """Raise `SizingError` unless `value` is a whole number of at least `minimum`."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
+        raise SizingError(f"{name} must be a whole number of at least {minimum}, not {value!r}.")
+
+
+def require_fraction(name: str, value: float, *, zero_ok: bool) -> None:
+    """Raise `SizingError` unless `value` lies in (0, 1], or in [0, 1) where zero is allowed."""
+    ok = (0.0 <= value < 1.0) if zero_ok else (0.0 < value <= 1.0)
+    if not (math.isfinite(value) and ok):
+        range_ = "at least 0 and below 1" if zero_ok else "above 0 and at most 1"
+        raise SizingError(f"{name} must be {range_}, not {value!r}.")
+
+
+def require_positive(name: str, value: float) -> None:
+    """Raise `SizingError` unless `value` is a finite number above zero."""
+    if not math.isfinite(value) or value <= 0.0:
+        raise SizingError(f"{name} must be a number above 0, not {value!r}.")
+
+
+@dataclass(frozen=True, slots=True)
+class SLO:
+    """A latency promise in milliseconds; None means nothing was promised for that metric.
+
+    `percentile` says at which share of requests it must hold. The closed-form estimate has no
+    distribution, so it compares its central value; percentiles need a queueing model.
+    """
+
+    ttft_ms: float | None = None
+    tpot_ms: float | None = None
+    percentile: float = 95.0
+
+    def __post_init__(self) -> None:
+        for name, value in (("ttft_ms", self.ttft_ms), ("tpot_ms", self.tpot_ms)):
+            if value is not None:
+                require_positive(name, value)
+        if not 0.0 < self.percentile < 100.0:
+            raise SizingError(f"percentile must lie between 0 and 100, not {self.percentile!r}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """The traffic: tokens per request, offered rate (None: as fast as answers come back), promise.
+
+    `prefix_hit_rate` is the share of prompt tokens found in the prefix cache: they cost memory
+    but no prefill FLOPs.
+    """
+
+    prompt_tokens: int
+    output_tokens: int
+    requests_per_second: float | None = None
+    slo: SLO | None = None
+    prefix_hit_rate: float = 0.0
+
+    def __post_init__(self) -> None:
+        require_count("prompt_tokens", self.prompt_tokens)
+        require_count("output_tokens", self.output_tokens)
+        if self.requests_per_second is not None:
+            require_positive("requests_per_second", self.requests_per_second)
+        require_fraction("prefix_hit_rate", self.prefix_hit_rate, zero_ok=True)
+
+    @property
+    def full_length(self) -> int:
+        """Tokens in the cache when the last output token is written: prompt + output."""
+        return self.prompt_tokens + self.output_tokens
+
+    @property
+    def mean_context(self) -> float:
+        """Mean cached tokens per sequence over its decode phase: prompt + output / 2."""
+        return self.prompt_tokens + self.output_tokens / 2
+
+
+@dataclass(frozen=True, slots=True)
+class EngineConfig:
+    """How one replica is run. Names are vLLM's flags where there are any.
+
+    `batch` is the number of sequences that shall be in flight at once (vLLM: `max_num_seqs`).
+    `tensor_parallel_size` counts GPUs, and NeuronCores on Neuron instances. None picks one GPU,
+    or the largest number of one chip's NeuronCores that divides the heads. `engine`,
+    `gpu_memory_utilization` and `loader` default to the usual ones of the hardware (`engines`).
+    """
+
+    weights: NumberFormat
+    kv: NumberFormat
+    batch: int = 1
+    tensor_parallel_size: int | None = None
+    engine: str | None = None
+    gpu_memory_utilization: float | None = None
+    loader: str | None = None
+    block_tokens: int = 16
+
+    def __post_init__(self) -> None:
+        require_count("batch", self.batch)
+        require_count("block_tokens", self.block_tokens)
+        if self.tensor_parallel_size is not None:
+            require_count("tensor_parallel_size", self.tensor_parallel_size)
+        if self.gpu_memory_utilization is not None:
+            require_fraction("gpu_memory_utilization", self.gpu_memory_utilization, zero_ok=False)
