@@ -6,9 +6,12 @@ source it was read from, the day it was true (`as_of`), and when it expires.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
+from pathlib import Path
+from typing import Any
 
 
 class Confidence(StrEnum):
@@ -100,6 +103,8 @@ class ParamCounts:
     experts: all routed experts of all layers; per_expert: one routed expert of one layer;
     linear: every other weight matrix that a quantizer would quantize (attention, dense MLP,
     shared experts); other: norms, biases, routers, sinks (streamed, never quantized).
+    Parameters are those of transformers' model: a checkpoint may carry more (DeepSeek-V3's
+    multi-token-prediction layer) that plain decoding does not use.
     """
 
     embedding: int
@@ -123,7 +128,9 @@ class ModelSpec:
 
     `kind` is "decoder", "encoder" (BERT) or "cnn" (ResNet); only decoders have a KV cache.
     `attention` lists the kinds of layer; `params` the parameter counts; `native_format` the
-    format in which the published checkpoint stores its weights.
+    format in which the published checkpoint stores its weights. A quantized checkpoint stores
+    only the groups of `ParamCounts` named in `native_parts` that way (gpt-oss: the experts);
+    everything else is in `rest_format`.
     """
 
     name: str
@@ -141,6 +148,21 @@ class ModelSpec:
     provenance: Provenance | None = None
     flops_per_inference: float = 0.0  # encoders and CNNs: forward FLOPs of one stated input
     note: str = ""
+    native_parts: tuple[str, ...] = ("linear", "experts", "embedding", "head")
+    rest_format: str = "bf16"
+
+    @classmethod
+    def from_config(cls, source: str | Path | Mapping[str, Any]) -> ModelSpec:
+        """A model from a Hugging Face `config.json`.
+
+        `source` is the parsed object, a path to the file or to its folder, or the name of a
+        model in the catalogue (a hub id works too). Works for any decoder; where the
+        architecture is not a listed one, the general rules count it and `note` says so.
+        Raises `LabkitError`, one sentence, for what cannot be read.
+        """
+        from labkit.catalog.models import model_from  # noqa: PLC0415 - the reader needs pydantic
+
+        return model_from(source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +171,12 @@ class Accelerator:
 
     Units: bytes, bytes/s, FLOP/s. `memory_bytes` is the size the AWS API names;
     `usable_bytes` what an engine can really see (T4: 15,360 of 16,384 MiB).
-    `flops` maps format names (fp32, fp16, bf16, fp8, int8) to dense FLOP/s.
+    `engine_visible_bytes` is what serving engines log as the card's total, 0 where no log was
+    seen: the driver keeps a little back.
+    `flops` maps format names (fp32, fp16, bf16, fp8, int8) to dense FLOP/s; it is empty, and
+    `rates_known` false, where no source gives the rates.
+    `weight_formats` are the formats that an engine can hold weights in, natively or through a
+    weight-only kernel.
     `link_bytes_per_s` is the bidirectional bandwidth of one accelerator's link to its peers as
     seen on AWS hosts (PCIe x8 on g4dn to g6e), `link` its kind: "pcie", "nvlink", "neuronlink".
     """
@@ -170,6 +197,12 @@ class Accelerator:
     provenance: Provenance
     cores: int = 1  # NeuronCores per chip; 1 on a GPU
     aliases: tuple[str, ...] = ()
+    engine_visible_bytes: int = 0
+
+    @property
+    def rates_known(self) -> bool:
+        """Whether any source gives this accelerator's compute rates."""
+        return bool(self.flops)
 
     def peak_flops(self, number_format: str) -> float:
         """Dense FLOP/s in the given format, 0.0 where the silicon has no such units."""
@@ -186,6 +219,10 @@ class Price:
     provenance: Provenance
     low: float | None = None
     high: float | None = None
+
+    def age_days(self, on: date) -> int:
+        """Days between the price's date and `on`: to be shown wherever the price is."""
+        return (on - self.provenance.as_of).days
 
 
 @dataclass(frozen=True, slots=True)
