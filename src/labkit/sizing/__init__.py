@@ -3,6 +3,10 @@
 Pure functions on the catalogue's records: no files, no network, no torch.
 """
 
+from labkit.sizing.bands import Band
+from labkit.sizing.cost import usd_per_million_tokens, usd_per_request
+from labkit.sizing.estimate import Estimate, estimate
+from labkit.sizing.explain import Term, explain
 from labkit.sizing.flops import attention_flops, decode_flops, prefill_flops
 from labkit.sizing.inputs import SLO, EngineConfig, SizingError, Workload
 from labkit.sizing.kv import (
@@ -13,6 +17,9 @@ from labkit.sizing.kv import (
     kv_heads_per_device,
     max_cached_tokens,
 )
+from labkit.sizing.parallel import all_reduce_seconds, valid_tensor_parallel_sizes
+from labkit.sizing.refusal import Refusal, RefusalCode
+from labkit.sizing.report import as_dict
 from labkit.sizing.roofline import (
     arithmetic_intensity,
     attainable_flops,
@@ -37,11 +44,18 @@ from labkit.sizing.weights import (
 
 __all__ = [
     "SLO",
+    "Band",
     "EngineConfig",
+    "Estimate",
+    "Refusal",
+    "RefusalCode",
     "SizingError",
+    "Term",
     "Workload",
     "active_parameters",
+    "all_reduce_seconds",
     "arithmetic_intensity",
+    "as_dict",
     "attainable_flops",
     "attention_flops",
     "compute_bound_context_limit",
@@ -52,8 +66,10 @@ __all__ = [
     "decode_ceiling_tokens_per_s",
     "decode_flops",
     "decode_step_seconds",
+    "estimate",
     "expected_distinct_experts",
     "experts_touched",
+    "explain",
     "kv_blocks",
     "kv_bytes_per_sequence",
     "kv_bytes_per_token",
@@ -66,4 +82,7 @@ __all__ = [
     "resident_weight_parts",
     "ridge_point",
     "streamed_weight_bytes",
+    "usd_per_million_tokens",
+    "usd_per_request",
+    "valid_tensor_parallel_sizes",
 ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from labkit.catalog.formats import number_format
 from labkit.catalog.specs import NumberFormat
 from labkit.contract.errors import LabkitError
 
@@ -94,14 +95,16 @@ class Workload:
 class EngineConfig:
     """How one replica is run. Names are vLLM's flags where there are any.
 
+    `weights` and `kv` name number formats ("bf16", "int4", "int4-g64", …); an unknown one raises
+    `UnknownNameError`.
     `batch` is the number of sequences that shall be in flight at once (vLLM: `max_num_seqs`).
     `tensor_parallel_size` counts GPUs, and NeuronCores on Neuron instances. None picks one GPU,
     or the largest number of one chip's NeuronCores that divides the heads. `engine`,
     `gpu_memory_utilization` and `loader` default to the usual ones of the hardware (`engines`).
     """
 
-    weights: NumberFormat
-    kv: NumberFormat
+    weights: str
+    kv: str
     batch: int = 1
     tensor_parallel_size: int | None = None
     engine: str | None = None
@@ -110,9 +113,21 @@ class EngineConfig:
     block_tokens: int = 16
 
     def __post_init__(self) -> None:
+        number_format(self.weights)
+        number_format(self.kv)
         require_count("batch", self.batch)
         require_count("block_tokens", self.block_tokens)
         if self.tensor_parallel_size is not None:
             require_count("tensor_parallel_size", self.tensor_parallel_size)
         if self.gpu_memory_utilization is not None:
             require_fraction("gpu_memory_utilization", self.gpu_memory_utilization, zero_ok=False)
+
+    @property
+    def weight_format(self) -> NumberFormat:
+        """The format of the quantizable weights."""
+        return number_format(self.weights)
+
+    @property
+    def kv_format(self) -> NumberFormat:
+        """The format of the KV cache."""
+        return number_format(self.kv)

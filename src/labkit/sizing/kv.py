@@ -38,7 +38,7 @@ def kv_bytes_per_token(
     element = element_bytes(kv)
     return sum(
         kind.layers * elements_per_token(kind, tensor_parallel_size) * element
-        for kind in model.attention
+        for kind in _cached_kinds(model)
         if kind.kind != "linear"
     )
 
@@ -50,7 +50,7 @@ def kv_growth_bytes_per_token(
     element = element_bytes(kv)
     return sum(
         kind.layers * elements_per_token(kind, tensor_parallel_size) * element
-        for kind in model.attention
+        for kind in _cached_kinds(model)
         if kind.kind in ("full", "mla")
     )
 
@@ -71,7 +71,7 @@ def kv_bytes_per_sequence(
     element = element_bytes(kv)
     held = math.ceil(tokens / block_tokens) * block_tokens if block_tokens > 1 else tokens
     total = 0.0
-    for kind in model.attention:
+    for kind in _cached_kinds(model):
         if kind.kind == "linear":
             total += kind.layers * linear_state_bytes(kind, tensor_parallel_size)
             continue
@@ -111,3 +111,8 @@ def linear_state_bytes(kind: Attention, tensor_parallel_size: int = 1) -> float:
 def element_bytes(kv: NumberFormat | None) -> float:
     """Bytes per cached element; None is a 16-bit cache."""
     return 2.0 if kv is None else kv.bytes_per_weight
+
+
+def _cached_kinds(model: ModelSpec) -> tuple[Attention, ...]:
+    """The attention layers that keep anything between steps: none outside decoders."""
+    return model.attention if model.kind == "decoder" else ()

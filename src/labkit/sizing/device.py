@@ -1,0 +1,88 @@
+"""The device that one rank of a tensor-parallel group is: a GPU, a NeuronCore, or the host's CPU.
+
+A Neuron chip is divided evenly among its cores. A CPU instance is one device with the instance's
+memory and its fair share of the socket's bandwidth. What no source states is 0 here and said so
+in the estimate: the share of bandwidth of a fractional GPU, the FLOP/s of a CPU.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from labkit.catalog.specs import Accelerator, Instance, NumberFormat
+from labkit.sizing.roofline import compute_dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One rank's hardware. bytes, bytes/s; 0 = unknown. `link` is to the other ranks."""
+
+    noun: str
+    count: int
+    usable_bytes: float
+    bandwidth: float
+    share: float  # of the accelerator's FLOP/s: 1 on a GPU, 1/cores on a NeuronCore
+    accelerator: Accelerator | None
+    link: str
+    link_bytes_per_s: float
+    cores_per_chip: int = 1
+
+    def peak(self, fmt: NumberFormat) -> float:
+        """Dense FLOP/s of this device on weights stored as `fmt`; 0 where unknown.
+
+        Raises `SizingError` where the rates are known and the format is not among them.
+        """
+        if self.accelerator is None or not self.rates_known:
+            return 0.0
+        return self.accelerator.peak_flops(compute_dtype(self.accelerator, fmt)) * self.share
+
+    @property
+    def rates_known(self) -> bool:
+        """Whether any FLOP/s figure of this device is known."""
+        return (
+            self.share > 0
+            and self.accelerator is not None
+            and any(rate > 0 for rate in self.accelerator.flops.values())
+        )
+
+
+def device_of(instance: Instance) -> Device:
+    """What one rank runs on, on this instance type."""
+    accelerator = instance.accelerator
+    if accelerator is None:
+        return Device(
+            noun="CPU",
+            count=1,
+            usable_bytes=float(instance.host_memory_bytes),
+            bandwidth=instance.cpu_bandwidth_bytes_per_s,
+            share=0.0,
+            accelerator=None,
+            link="",
+            link_bytes_per_s=0.0,
+        )
+    usable = float(instance.accelerator_usable_bytes or accelerator.usable_bytes)
+    if instance.kind == "neuron":
+        cores = accelerator.cores
+        return Device(
+            noun="NeuronCore",
+            count=instance.neuron_cores or instance.accelerator_count * cores,
+            usable_bytes=usable / cores,
+            bandwidth=accelerator.bandwidth_bytes_per_s / cores,
+            share=1.0 / cores,
+            accelerator=accelerator,
+            link=instance.link or accelerator.link,
+            link_bytes_per_s=instance.link_bytes_per_s or accelerator.link_bytes_per_s,
+            cores_per_chip=cores,
+        )
+    whole = instance.accelerator_fraction >= 1.0
+    return Device(
+        noun=f"{accelerator.name}" if whole else f"fraction of an {accelerator.name}",
+        count=instance.accelerator_count,
+        usable_bytes=usable,
+        # A fraction's share of bandwidth and FLOP/s is published nowhere: unknown, not guessed.
+        bandwidth=accelerator.bandwidth_bytes_per_s if whole else 0.0,
+        share=1.0 if whole else 0.0,
+        accelerator=accelerator,
+        link=instance.link or accelerator.link,
+        link_bytes_per_s=instance.link_bytes_per_s or accelerator.link_bytes_per_s,
+    )

@@ -1,0 +1,230 @@
+"""Engines: what each one runs on, which formats it takes, and what memory it keeps for itself.
+
+`utilization` is the default share of device memory: of the total in vLLM and SGLang (the pool is
+share x usable - weights - overhead), of what is free after loading in TensorRT-LLM and LMDeploy
+(share x (usable - weights - overhead)).
+
+`overhead` is everything that is neither weights nor cache: context, activations of the largest
+step, sampler buffers, CUDA graphs. It is a prior with a range:
+low: 0.6 GiB, what vLLM from 0.17 on logs; high: KAITO's 2.3 GiB + 5 % of the weights per GPU;
+mid: 0.9 GiB + 2.5 % of the weights, about the median of public vLLM logs. On cards of 70 GiB and
+more other than A100, vLLM up to 0.15 warmed its sampler with 1,024 sequences: the high end there
+is at least 9.7 x 1,024 x vocabulary x 4 bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from labkit.contract.errors import UnknownNameError
+
+GIB = 2**30
+
+_FLOATS = ("fp32", "fp16", "bf16")
+_ALL_WEIGHTS = (*_FLOATS, "fp8", "int8", "int4", "mxfp4", "nvfp4")
+
+
+@dataclass(frozen=True, slots=True)
+class Overhead:
+    """Memory per device beside weights and cache: fixed bytes + a share of the device's weights."""
+
+    low_bytes: float
+    mid_bytes: float
+    high_bytes: float
+    low_share: float = 0.0
+    mid_share: float = 0.0
+    high_share: float = 0.0
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """One serving engine. `kinds` are the instance kinds it runs on: gpu, neuron, cpu."""
+
+    name: str
+    family: str
+    kinds: tuple[str, ...]
+    weight_formats: tuple[str, ...]
+    kv_formats: tuple[str, ...]
+    utilization: float
+    overhead: Overhead
+    utilization_of: str = "total"
+    min_compute_capability: float = 0.0
+    loader: str = "streamed"
+    paged: bool = True
+
+
+_SERVING = Overhead(
+    0.6 * GIB,
+    0.9 * GIB,
+    2.3 * GIB,
+    0.0,
+    0.025,
+    0.05,
+    "prior: vLLM logs (0.6 GiB from 0.17 on; median about 0.9 GiB + 2.5 % of weights) "
+    "up to KAITO's 2.3 GiB + 5 %",
+)
+_EAGER = Overhead(
+    0.5 * GIB,
+    1.0 * GIB,
+    2.5 * GIB,
+    0.0,
+    0.02,
+    0.05,
+    "prior: CUDA context and activations of an eager step",
+)
+_LLAMA_CPP = Overhead(
+    0.3 * GIB,
+    0.8 * GIB,
+    2.0 * GIB,
+    0.0,
+    0.01,
+    0.03,
+    "prior: compute buffers; on a CPU instance also the operating system",
+)
+_NEURON = Overhead(
+    0.3 * GIB,
+    0.8 * GIB,
+    2.0 * GIB,
+    0.0,
+    0.02,
+    0.08,
+    "prior: runtime, compiled graphs and scratch space per NeuronCore",
+)
+
+ENGINES: Mapping[str, Engine] = MappingProxyType(
+    {
+        engine.name: engine
+        for engine in (
+            Engine(
+                "vllm",
+                "serving",
+                ("gpu",),
+                _ALL_WEIGHTS,
+                (*_FLOATS, "fp8"),
+                0.90,
+                _SERVING,
+                min_compute_capability=7.0,
+            ),
+            Engine(
+                "sglang",
+                "serving",
+                ("gpu",),
+                _ALL_WEIGHTS,
+                (*_FLOATS, "fp8"),
+                0.88,
+                _SERVING,
+                min_compute_capability=7.5,
+            ),
+            Engine(
+                "tensorrt-llm",
+                "serving",
+                ("gpu",),
+                ("fp32", "fp16", "bf16", "fp8", "int8", "int4", "mxfp4", "nvfp4"),
+                (*_FLOATS, "fp8", "int8"),
+                0.90,
+                _SERVING,
+                utilization_of="free",
+                min_compute_capability=8.0,
+            ),
+            Engine(
+                "tgi",
+                "serving",
+                ("gpu",),
+                (*_FLOATS, "fp8", "int8", "int4"),
+                (*_FLOATS, "fp8"),
+                0.95,
+                _SERVING,
+                min_compute_capability=7.0,
+            ),
+            Engine(
+                "lmdeploy",
+                "serving",
+                ("gpu",),
+                (*_FLOATS, "fp8", "int8", "int4", "mxfp4"),
+                (*_FLOATS, "int8", "int4"),
+                0.80,
+                _SERVING,
+                utilization_of="free",
+                min_compute_capability=7.0,
+            ),
+            Engine(
+                "transformers",
+                "eager",
+                ("gpu",),
+                _ALL_WEIGHTS,
+                _FLOATS,
+                1.0,
+                _EAGER,
+                paged=False,
+            ),
+            Engine(
+                "llama.cpp",
+                "llama.cpp",
+                ("gpu", "cpu"),
+                (*_FLOATS, "int8", "int4", "mxfp4"),
+                (*_FLOATS, "int8", "int4"),
+                1.0,
+                _LLAMA_CPP,
+                paged=False,
+            ),
+            Engine(
+                "neuron",
+                "neuron",
+                ("neuron",),
+                ("fp32", "fp16", "bf16", "fp8", "int8"),
+                (*_FLOATS, "fp8"),
+                1.0,
+                _NEURON,
+                loader="state_dict",
+                paged=False,
+            ),
+        )
+    }
+)
+
+DEFAULT_ENGINE: Mapping[str, str] = MappingProxyType(
+    {"gpu": "vllm", "neuron": "neuron", "cpu": "llama.cpp"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Loader:
+    """How weights get onto the device, and what that needs of the host's memory.
+
+    Host bytes = reserve for the system and runtime + share x the model's resident bytes.
+    """
+
+    name: str
+    reserve_bytes: float
+    model_share: float
+    words: str
+
+
+LOADERS: Mapping[str, Loader] = MappingProxyType(
+    {
+        loader.name: loader
+        for loader in (
+            Loader("streamed", 2 * GIB, 0.0, "streamed safetensors: one tensor at a time"),
+            Loader("state_dict", 2 * GIB, 1.0, "the whole state dict in host memory"),
+            Loader("presharded", 2 * GIB, 0.0, "pre-sharded artifacts: one shard at a time"),
+        )
+    }
+)
+
+
+def engine_named(name: str) -> Engine:
+    """The engine called `name`; raises `UnknownNameError` with the nearest names."""
+    key = name.strip().casefold()
+    if key not in ENGINES:
+        raise UnknownNameError("engine", name, ENGINES)
+    return ENGINES[key]
+
+
+def loader_named(name: str) -> Loader:
+    """The loader called `name`; raises `UnknownNameError` with the nearest names."""
+    if name not in LOADERS:
+        raise UnknownNameError("loader", name, LOADERS)
+    return LOADERS[name]

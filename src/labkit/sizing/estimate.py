@@ -1,0 +1,238 @@
+"""`estimate`: one model, one instance, one engine set-up, one workload, all the answers.
+
+What the numbers mean:
+
+- `fits`: all `batch` sequences are resident at prompt + output tokens (full length).
+- times are of the sequences that do fit (`running_sequences`); the rest wait in a queue, which is
+  not in them.
+- `tpot_ms`: one decode step at the mean context, prompt + output / 2.
+- `ttft_ms`: the prefill of one prompt that is admitted at once.
+- `output_tokens_per_s`: sustained; each request's prefill is paid for, so it is below batch / TPOT.
+- cost: the whole instance's hourly price over the output of this one replica.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from labkit.catalog.specs import Instance, ModelSpec, Price
+from labkit.sizing.bands import Band, StepPrior, step_prior
+from labkit.sizing.cost import usd_per_million_band
+from labkit.sizing.device import Device, device_of
+from labkit.sizing.engines import DEFAULT_ENGINE, Engine, Loader, engine_named, loader_named
+from labkit.sizing.inputs import EngineConfig, Workload
+from labkit.sizing.memory import MemoryBudget, max_sequences, memory_budget
+from labkit.sizing.parallel import valid_tensor_parallel_sizes
+from labkit.sizing.refusal import (
+    BLOCKING,
+    STILL_TIMED,
+    Case,
+    Refusal,
+    RefusalCode,
+    refuse,
+)
+from labkit.sizing.step import StepTime, decode_step, prefill_step
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The answer (see the module for what each number means). None: not estimated.
+
+    Times in ms, rates per second, money in USD; `memory` is per device.
+    """
+
+    model: ModelSpec
+    instance: Instance
+    config: EngineConfig
+    workload: Workload
+    engine: Engine
+    loader: Loader
+    device: Device
+    tensor_parallel_size: int
+    fits: bool
+    max_sequences: int
+    max_sequences_mid_generation: int
+    running_sequences: int
+    refusals: tuple[Refusal, ...]
+    memory: MemoryBudget
+    prior: StepPrior | None
+    decode: StepTime | None
+    prefill: StepTime | None
+    ttft_ms: Band | None
+    tpot_ms: Band | None
+    output_tokens_per_s: Band | None
+    requests_per_s: Band | None
+    bound: str | None
+    price: Price | None
+    usd_per_million_output_tokens: Band | None
+
+    @property
+    def usd_per_hour(self) -> float | None:
+        """The instance's hourly price in USD, None where no source gives one."""
+        return self.price.usd_per_hour if self.price else None
+
+
+def estimate(
+    model: ModelSpec,
+    instance: Instance,
+    config: EngineConfig,
+    workload: Workload,
+    *,
+    price_kind: str = "on-demand",
+    region: str = "us-east-1",
+) -> Estimate:
+    """Memory, latency, throughput and cost of `model` on `instance`, with refusals and bands.
+
+    Raises `UnknownNameError` for an engine or loader that does not exist. What exists and cannot
+    run together is a refusal in the answer, not an error.
+    """
+    engine = engine_named(config.engine or DEFAULT_ENGINE[instance.kind])
+    loader = loader_named(config.loader or engine.loader)
+    device = device_of(instance)
+    n = config.tensor_parallel_size or _default_tensor_parallel_size(model, device)
+    budget = memory_budget(model, device, engine, config, n)
+    case = Case(model, instance, config, workload, engine, loader, device, n, budget)
+    refusals = list(refuse(case))
+    blocking = {refusal.code for refusal in refusals} & BLOCKING
+
+    def room(tokens: float) -> int:
+        return max_sequences(model, config, budget.kv_pool_bytes, tokens, n, paged=engine.paged)
+
+    full, middle = room(workload.full_length), room(workload.mean_context)
+    running = min(config.batch, full)
+    prior = decode = prefill = None
+    if running and not blocking - STILL_TIMED and device.bandwidth > 0:
+        prior = step_prior(engine.family, device.accelerator, config.weight_format)
+        decode = decode_step(
+            model,
+            device,
+            config,
+            prior,
+            batch=running,
+            context=workload.mean_context,
+            tensor_parallel_size=n,
+        )
+        prefill = prefill_step(
+            model,
+            device,
+            config,
+            prior,
+            prompt_tokens=workload.prompt_tokens,
+            cached_tokens=_cached(workload),
+            tensor_parallel_size=n,
+        )
+    # Without FLOP/s a prefill cannot be timed; a decode step is bound by bytes and can.
+    ttft = prefill.total if prefill and prefill.compute else None
+    tokens_per_s = _throughput(decode, ttft, running, workload.output_tokens)
+
+    price = instance.price(price_kind, region)
+    refusals += _price_refusals(instance, price, price_kind, region)
+    refusals += _slo_refusals(workload, ttft, decode)
+    return Estimate(
+        model=model,
+        instance=instance,
+        config=config,
+        workload=workload,
+        engine=engine,
+        loader=loader,
+        device=device,
+        tensor_parallel_size=n,
+        fits=not any(refusal.code in BLOCKING for refusal in refusals),
+        max_sequences=full,
+        max_sequences_mid_generation=middle,
+        running_sequences=running,
+        refusals=tuple(refusals),
+        memory=budget,
+        prior=prior,
+        decode=decode,
+        prefill=prefill,
+        ttft_ms=ttft.times(1e3) if ttft else None,
+        tpot_ms=decode.total.times(1e3) if decode else None,
+        output_tokens_per_s=tokens_per_s,
+        requests_per_s=tokens_per_s.times(1 / workload.output_tokens) if tokens_per_s else None,
+        bound=decode.bound if decode else None,
+        price=price,
+        usd_per_million_output_tokens=(
+            usd_per_million_band(price.usd_per_hour, tokens_per_s)
+            if price and tokens_per_s
+            else None
+        ),
+    )
+
+
+def _default_tensor_parallel_size(model: ModelSpec, device: Device) -> int:
+    """One GPU; on Neuron the most cores of one chip that the heads allow."""
+    sizes = valid_tensor_parallel_sizes(model, device.cores_per_chip)
+    return sizes[-1] if sizes else 1
+
+
+def _cached(workload: Workload) -> int:
+    """Prompt tokens that the prefix cache holds; the last token is always computed."""
+    hit = int(workload.prompt_tokens * workload.prefix_hit_rate)
+    return min(hit, workload.prompt_tokens - 1)
+
+
+def _throughput(
+    decode: StepTime | None, prefill: Band | None, running: int, output_tokens: int
+) -> Band | None:
+    """Sustained output tokens/s of `running` sequences that are replaced as they finish.
+
+    In the time one sequence takes for its output - 1 decode steps, each of the `running` ones is
+    prefilled once, and the prefill yields the first token:
+    running x output / (running x prefill + (output - 1) x step). Without a prefill time (CPU) it
+    is decode alone.
+    """
+    if decode is None:
+        return None
+    step = decode.total
+    if prefill is None:
+        return step.under(running)
+
+    def seconds(prefill_s: float, step_s: float) -> float:
+        return running * prefill_s + (output_tokens - 1) * step_s
+
+    cycle = Band(
+        seconds(prefill.low, step.low),
+        seconds(prefill.mid, step.mid),
+        seconds(prefill.high, step.high),
+    )
+    return cycle.under(running * output_tokens)
+
+
+def _price_refusals(
+    instance: Instance, price: Price | None, kind: str, region: str
+) -> list[Refusal]:
+    if kind == "sagemaker" and not instance.sagemaker_hosting:
+        return [
+            Refusal(
+                RefusalCode.NOT_OFFERED,
+                f"SageMaker hosting does not offer ml.{instance.name}.",
+            )
+        ]
+    if price is None:
+        return [
+            Refusal(
+                RefusalCode.UNKNOWN_PRICE,
+                f"No {kind} price of {instance.name} in {region} is in the catalogue.",
+            )
+        ]
+    return []
+
+
+def _slo_refusals(workload: Workload, ttft: Band | None, decode: StepTime | None) -> list[Refusal]:
+    slo, found = workload.slo, []
+    if slo is None:
+        return []
+    for code, name, limit, band in (
+        (RefusalCode.SLO_TTFT, "TTFT", slo.ttft_ms, ttft),
+        (RefusalCode.SLO_TPOT, "TPOT", slo.tpot_ms, decode.total if decode else None),
+    ):
+        if limit is not None and band is not None and band.mid * 1e3 > limit:
+            found.append(
+                Refusal(
+                    code,
+                    f"{name} is about {band.mid * 1e3:,.1f} ms "
+                    f"({band.low * 1e3:,.1f} to {band.high * 1e3:,.1f}); asked: {limit:,.1f} ms.",
+                )
+            )
+    return found
