@@ -81,7 +81,7 @@ def build(config: HFConfig, family: Family, label: str) -> Architecture:
             f"{label} gives num_attention_heads = {heads} and num_key_value_heads = {kv_heads}: "
             "the first must be a multiple of the second."
         )
-    head_dim = config.head_dim
+    head_dim = None if family.multi_head else config.head_dim
     if latent is not None:
         head_dim = latent.nope_dim + latent.rope_dim
     elif head_dim is None:
@@ -182,9 +182,7 @@ def _moe_mask(config: HFConfig, experts: Experts | None) -> tuple[bool, ...]:
     freq = config.moe_layer_freq
 
     def is_moe(i: int) -> bool:
-        chosen = (
-            bool(freq[i]) if isinstance(freq, list) and i < len(freq) else i % _step(freq) == 0
-        )
+        chosen = bool(freq[i]) if isinstance(freq, list) and i < len(freq) else i % _step(freq) == 0
         return (
             chosen
             and i >= config.first_k_dense_replace
@@ -199,9 +197,7 @@ def _step(freq: int | list[int]) -> int:
     return 1 if isinstance(freq, list) else freq
 
 
-def _kinds(
-    config: HFConfig, family: Family, latent: Latent | None, label: str
-) -> tuple[str, ...]:
+def _kinds(config: HFConfig, family: Family, latent: Latent | None, label: str) -> tuple[str, ...]:
     if latent is not None:
         return ("mla",) * config.num_hidden_layers
     if config.layer_types is None:

@@ -71,9 +71,7 @@ def bert(raw: Mapping[str, Any], name: str) -> ModelSpec:
             other=layers * biases + 2 * hidden + hidden,
         ),
         native_format="fp32",
-        flops_per_inference=2.0 * BERT_TOKENS * layers * per_layer
-        + attention_flops
-        + 2.0 * pooler,
+        flops_per_inference=2.0 * BERT_TOKENS * layers * per_layer + attention_flops + 2.0 * pooler,
         note=f"FLOPs are those of one input of {BERT_TOKENS} tokens.",
     )
 
@@ -87,8 +85,10 @@ def resnet(raw: Mapping[str, Any], name: str) -> ModelSpec:
     if not isinstance(sizes, list) or not isinstance(depths, list) or len(sizes) != len(depths):
         raise ConfigError(f"{name} needs the lists hidden_sizes and depths, of one length.")
     if raw.get("layer_type") != "bottleneck":
-        raise ConfigError(f"{name} gives layer_type = {raw.get('layer_type')!r}: only "
-                          "'bottleneck' networks are counted.")
+        raise ConfigError(
+            f"{name} gives layer_type = {raw.get('layer_type')!r}: only "
+            "'bottleneck' networks are counted."
+        )
     (stem, channels, classes) = _whole(raw, ("embedding_size", "num_channels", "num_labels"), name)
     convolutions = norms = multiply_adds = 0
 

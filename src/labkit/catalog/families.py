@@ -23,9 +23,7 @@ def _general(config: HFConfig) -> tuple[bool, ...]:
     if not config.sliding_window or config.use_sliding_window is False:
         return (False,) * config.num_hidden_layers
     pattern = config.sliding_window_pattern
-    return tuple(
-        pattern is None or (i + 1) % pattern != 0 for i in range(config.num_hidden_layers)
-    )
+    return tuple(pattern is None or (i + 1) % pattern != 0 for i in range(config.num_hidden_layers))
 
 
 def _every_second(config: HFConfig) -> tuple[bool, ...]:
@@ -266,7 +264,6 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
             **_ATTENTION_BIAS,
         ),
         "deepseek_v3": _DEEPSEEK_V3,
-        "kimi_k2": _DEEPSEEK_V3,
         "glm4_moe": Family(
             defaults={
                 "num_key_value_heads": 8,

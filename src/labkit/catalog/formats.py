@@ -114,6 +114,4 @@ def number_format(name: str) -> NumberFormat:
     if grouped and int(grouped[1]) in _INT4_GROUPS:
         group = int(grouped[1])
         return _int4(group, "int4" if group == DEFAULT_INT4_GROUP else f"int4-g{group}")
-    raise UnknownNameError(
-        "number format", name, [*FORMATS, *(f"int4-g{g}" for g in _INT4_GROUPS)]
-    )
+    raise UnknownNameError("number format", name, [*FORMATS, *(f"int4-g{g}" for g in _INT4_GROUPS)])

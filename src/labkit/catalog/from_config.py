@@ -59,9 +59,7 @@ def spec_from_fields(raw: Mapping[str, Any], name: str, label: str = "") -> Mode
             f"The architecture {shown}is not a listed one: its parameters are counted by the "
             "general decoder rules and may be off."
         )
-        family = Family(
-            qkv_bias="attention_bias", out_bias="attention_bias", mlp_bias="mlp_bias"
-        )
+        family = Family(qkv_bias="attention_bias", out_bias="attention_bias", mlp_bias="mlp_bias")
     config = validate({**family.defaults, **fields}, label)
     shape = architecture.build(config, family, label)
     native = native_format(fields)

@@ -137,9 +137,7 @@ def text_part(raw: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
     for key in TEXT_KEYS:
         inner = raw.get(key)
         if isinstance(inner, Mapping):
-            outer = {
-                k: raw[k] for k in ("torch_dtype", "dtype", "quantization_config") if k in raw
-            }
+            outer = {k: raw[k] for k in ("torch_dtype", "dtype", "quantization_config") if k in raw}
             return {**outer, **inner}, True
     return dict(raw), False
 

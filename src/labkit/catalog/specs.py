@@ -160,7 +160,7 @@ class ModelSpec:
         architecture is not a listed one, the general rules count it and `note` says so.
         Raises `LabkitError`, one sentence, for what cannot be read.
         """
-        from labkit.catalog.models import model_from  # noqa: PLC0415 - the reader needs pydantic
+        from labkit.catalog.models import model_from
 
         return model_from(source)
 

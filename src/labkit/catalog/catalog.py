@@ -1,0 +1,120 @@
+"""`Catalog`: the one object through which everybody reads facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache, cached_property
+
+from labkit.catalog import hardware, snapshots
+from labkit.catalog.formats import FORMATS, number_format
+from labkit.catalog.names import Index
+from labkit.catalog.specs import Accelerator, Instance, ModelSpec, NumberFormat, Price
+
+
+class Catalog:
+    """The facts of one snapshot: instances, accelerators, prices, models, number formats.
+
+    Tables are read on first use and kept. Every look-up ignores letter case, knows aliases, and
+    raises `LabkitError` (one sentence with the nearest valid names) for an unknown name.
+    """
+
+    def __init__(self, snapshot: str) -> None:
+        self.snapshot = snapshot
+
+    def __repr__(self) -> str:
+        return f"Catalog(snapshot={self.snapshot!r})"
+
+    @staticmethod
+    def load(snapshot: str | None = None) -> Catalog:
+        """The catalogue of the snapshot with that date, or of the newest that is shipped.
+
+        A pinned snapshot always gives the same facts, whatever else the machine knows.
+        """
+        return _load(snapshots.resolve(snapshot))
+
+    @staticmethod
+    def snapshots() -> tuple[str, ...]:
+        """The dates of the snapshots that can be loaded, oldest first."""
+        return snapshots.snapshots()
+
+    @cached_property
+    def _accelerators(self) -> dict[str, Accelerator]:
+        return hardware.accelerators(self.snapshot)
+
+    @cached_property
+    def _accelerator_index(self) -> Index:
+        return Index("accelerator", {a.name: a.aliases for a in self._accelerators.values()})
+
+    @cached_property
+    def _prices(self) -> dict[str, tuple[Price, ...]]:
+        return hardware.prices(self.snapshot)
+
+    @cached_property
+    def _instances(self) -> dict[str, Instance]:
+        return hardware.instances(self.snapshot, self._accelerators, self._prices)
+
+    @cached_property
+    def _instance_index(self) -> Index:
+        # SageMaker writes the same machine as ml.g5.xlarge.
+        return Index("instance type", {name: (f"ml.{name}",) for name in self._instances})
+
+    def accelerator(self, name: str) -> Accelerator:
+        """The accelerator called `name`, e.g. "A10G" or "H100"."""
+        return self._accelerators[self._accelerator_index.resolve(name)]
+
+    def accelerators(self) -> tuple[Accelerator, ...]:
+        """Every accelerator, in the table's order: NVIDIA by age, then AWS."""
+        return tuple(self._accelerators.values())
+
+    def instance(self, name: str) -> Instance:
+        """The EC2 instance type called `name`; "ml.g5.xlarge" is the same machine."""
+        return self._instances[self._instance_index.resolve(name)]
+
+    def instances(self, *, family: str = "", kind: str = "") -> tuple[Instance, ...]:
+        """Every instance type, or those of one family ("g5") or kind ("gpu", "neuron", "cpu")."""
+        if family:
+            families = {i.family: () for i in self._instances.values()}
+            family = Index("instance family", families).resolve(family)
+        if kind:
+            kind = Index("instance kind", {"gpu": (), "neuron": (), "cpu": ()}).resolve(kind)
+        return tuple(
+            i for i in self._instances.values() if family in {"", i.family} and kind in {"", i.kind}
+        )
+
+    def model(self, name: str) -> ModelSpec:
+        """The model called `name`; hub ids such as "meta-llama/Llama-2-13b-hf" are aliases."""
+        from labkit.catalog import models
+
+        resolved = models.index(self.snapshot).resolve(
+            name, hint="Any other decoder: give a path to its config.json."
+        )
+        return models.shipped(self.snapshot, resolved)
+
+    def models(self) -> tuple[ModelSpec, ...]:
+        """Every shipped model."""
+        return tuple(self.model(name) for name in self.model_names())
+
+    def model_names(self) -> tuple[str, ...]:
+        """The names of the shipped models, without deriving their specs."""
+        from labkit.catalog import models
+
+        return tuple(models.index(self.snapshot))
+
+    def format(self, name: str) -> NumberFormat:
+        """The number format called `name`; "int4-g32" asks for groups of 32."""
+        return number_format(name)
+
+    def formats(self) -> tuple[NumberFormat, ...]:
+        """Every number format with its default group size."""
+        return tuple(FORMATS.values())
+
+    def prices(self) -> Iterator[tuple[str, Price]]:
+        """Every price with the name of its instance type."""
+        for name, entries in self._prices.items():
+            for price in entries:
+                yield name, price
+
+
+@cache
+def _load(snapshot: str) -> Catalog:
+    return Catalog(snapshot)
