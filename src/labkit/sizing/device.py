@@ -39,11 +39,7 @@ class Device:
     @property
     def rates_known(self) -> bool:
         """Whether any FLOP/s figure of this device is known."""
-        return (
-            self.share > 0
-            and self.accelerator is not None
-            and any(rate > 0 for rate in self.accelerator.flops.values())
-        )
+        return self.share > 0 and self.accelerator is not None and self.accelerator.rates_known
 
 
 def device_of(instance: Instance) -> Device:
@@ -70,7 +66,8 @@ def device_of(instance: Instance) -> Device:
             bandwidth=accelerator.bandwidth_bytes_per_s / cores,
             share=1.0 / cores,
             accelerator=accelerator,
-            link=instance.link or accelerator.link,
+            # A single chip has no link of its own to others: its cores talk through the chip.
+            link="neuronlink",
             link_bytes_per_s=instance.link_bytes_per_s or accelerator.link_bytes_per_s,
             cores_per_chip=cores,
         )

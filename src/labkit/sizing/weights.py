@@ -6,7 +6,8 @@ it is tied to the embedding, that table is stored once and read as the head.
 
 A format below 16 bits quantizes the linear layers and the experts. Embeddings, head, norms,
 biases and routers stay at 16 bits, as GPTQ, AWQ, FP8 and INT8 checkpoints publish them. A model
-published in MXFP4 (gpt-oss) quantizes its experts only.
+asked for in the format it was published in quantizes what its publisher did (gpt-oss in MXFP4:
+the experts only).
 """
 
 from __future__ import annotations
@@ -46,14 +47,15 @@ def resident_weight_parts(
     """
     params = model.params
     width = fmt.bytes_per_weight
-    kept = width if quantize_everything else _kept_width(fmt)
-    linear_width = kept if _experts_only(model, fmt) and not quantize_everything else width
+    everything = quantize_everything or fmt.bits >= 16
+    kept = width if everything else SIXTEEN_BIT_BYTES
+    small = _quantized_parts(model, fmt)
     return WeightParts(
-        embedding=params.embedding * kept,
-        head=params.head * kept,
+        embedding=params.embedding * (width if "embedding" in small else kept),
+        head=params.head * (width if "head" in small else kept),
         positions=params.positions * kept,
-        linear=params.linear * linear_width,
-        experts=params.experts * width,
+        linear=params.linear * (width if "linear" in small else kept),
+        experts=params.experts * (width if "experts" in small else kept),
         other=params.other * kept,
     )
 
@@ -122,12 +124,9 @@ def active_parameters(model: ModelSpec, batch: int = 1) -> int:
     return params.total - params.experts + _touched_expert_parameters(model, batch)
 
 
-def _kept_width(fmt: NumberFormat) -> float:
-    return fmt.bytes_per_weight if fmt.bits >= 16 else SIXTEEN_BIT_BYTES
-
-
-def _experts_only(model: ModelSpec, fmt: NumberFormat) -> bool:
-    return fmt.name == "mxfp4" and model.native_format == "mxfp4" and model.moe is not None
+def _quantized_parts(model: ModelSpec, fmt: NumberFormat) -> tuple[str, ...]:
+    """Which parts a checkpoint in `fmt` stores that way; the others keep 16 bits."""
+    return model.native_parts if fmt.name == model.native_format else ("linear", "experts")
 
 
 def _touched_expert_parameters(model: ModelSpec, tokens: int) -> int:
