@@ -12,6 +12,10 @@ class LabkitError(Exception):
     The command line turns it into exit code 2 without a traceback, a notebook into a short note.
     """
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython prints instead of a traceback: the sentence."""
+        return [str(self)]
+
 
 class UnknownNameError(LabkitError):
     """A name that stands in no table, with the nearest names that do."""

@@ -1,0 +1,249 @@
+"""`Lab`: what a learner's notebook talks to.
+
+    lab = Lab("01")
+    g = lab.given("1.1")
+    lab.check("1.1", ridge)
+
+Its methods return things to look at. A slip (an unknown id, a measurement not yet made) returns a
+`Notice` with one sentence, so that "Run all" reaches the end; the sentence is raised, without a
+traceback, when the next line computes with the notice. Programs that prefer exceptions ask for
+`Lab("01", strict=True)`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from labkit.contract import Givens, LabkitError, Outcome, Record, Status
+from labkit.contract.answer import Wire, encode, is_blank
+from labkit.contract.events import Event
+from labkit.contract.paths import find_workspace
+from labkit.contract.probe import run_probe
+from labkit.course import advice, records
+from labkit.course.calibration import HIT_RATIO, compare
+from labkit.course.cards import Card, Notice, Table, show
+from labkit.course.carry import value_of
+from labkit.course.identity import identify
+from labkit.course.journal import Journal, keepable
+from labkit.course.material import Material, load_material
+from labkit.exercises import Exercise, Tier, givens_for, judge, practice_seeds, probe_for
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_UNGIVEN = object()
+
+
+def _kindly(
+    method: Callable[Concatenate[Lab, _P], _R],
+) -> Callable[Concatenate[Lab, _P], _R | Notice]:
+    """Turn a LabkitError into a Notice, unless the lab is strict."""
+
+    @functools.wraps(method)
+    def wrapped(self: Lab, /, *args: _P.args, **kwargs: _P.kwargs) -> _R | Notice:
+        try:
+            return method(self, *args, **kwargs)
+        except LabkitError as error:
+            if self.strict:
+                raise
+            return Notice(error)
+
+    return wrapped
+
+
+class Lab:
+    """One lab in a notebook.
+
+    `number` is "01" or "1". `strict` raises LabkitErrors instead of returning notices. The
+    remaining arguments are for programs: a workspace other than the one found from here, another
+    lab's material, another way to show the welcome.
+
+    Raises UnknownNameError for a lab that does not exist.
+    """
+
+    def __init__(
+        self,
+        number: str,
+        *,
+        strict: bool = False,
+        workspace: Path | None = None,
+        material: Material | None = None,
+        show: Callable[[Any], None] = show,
+    ) -> None:
+        self.strict = strict
+        self._material = material if material is not None else load_material(number)
+        plan = self._material.plan
+        self._workspace = workspace if workspace is not None else find_workspace()
+        self._identity = identify(plan.number, plan.file, self._workspace)
+        self._journal = Journal(self._workspace)
+        self._records: dict[str, Record] = {}
+        show(self._welcome())
+
+    @_kindly
+    def given(self, exercise: str) -> Givens:
+        """The numbers of an exercise: ``g = lab.given("1.1")``, then ``g.bandwidth_gbps``."""
+        spec = self._exercise(exercise)
+        return givens_for(
+            spec,
+            self._material.facts,
+            learner=self._identity.draw(exercise),
+            records=self._needed(spec),
+        )
+
+    @_kindly
+    def predict(self, exercise: str, value: Any = ..., confidence: Any = ...) -> Card:
+        """Say a number before it is known, and how sure you are (50–100 percent). Ungraded."""
+        spec = self._exercise(exercise)
+        wire = _encode(value)
+        if is_blank(wire) or confidence is ...:
+            return advice.unpredicted(spec)
+        if wire.get("kind") not in ("quantity", "text"):
+            raise LabkitError(f"A prediction is a number or a text, not {type(value).__name__}.")
+        percent = advice.percent(confidence)
+        late = self._journal.of(exercise).attempts > 0
+        self._add("predict", exercise, confidence=percent, answer=wire)
+        return advice.predicted(spec, str(value), percent, late, HIT_RATIO)
+
+    @_kindly
+    def check(self, exercise: str, answer: Any = _UNGIVEN) -> Outcome:
+        """Judge an answer: ``lab.check("1.1", ridge)``. A blank ``...`` is *not attempted*."""
+        spec = self._exercise(exercise)
+        if answer is _UNGIVEN:
+            raise LabkitError(
+                "check takes the exercise and your answer: "
+                f'lab.check("{exercise}", {spec.answer_name}).'
+            )
+        wire = _encode(answer)
+        if isinstance(answer, Record):
+            self._measured(answer, exercise)
+        outcome = self._judge(spec, answer, wire)
+        detail = self._reconcile(spec, wire, outcome)
+        self._add(
+            "check",
+            exercise,
+            status=outcome.status.value,
+            code=outcome.code.value,
+            points=outcome.points,
+            answer=None if is_blank(wire) else keepable(wire),
+            detail=detail,
+        )
+        return replace(outcome, next=self._next(spec, outcome, detail))
+
+    @_kindly
+    def hint(self, exercise: str, n: int | None = None) -> Card:
+        """The next hint you have not seen, or hint `n` (1 to 3). Hints are free."""
+        spec = self._exercise(exercise)
+        seen = self._journal.of(exercise).hints
+        level = min(seen + 1, len(spec.hints)) if n is None else n
+        if isinstance(level, bool) or level not in range(1, len(spec.hints) + 1):
+            raise LabkitError(f"There is no hint {n!r}: there are hints 1 to {len(spec.hints)}.")
+        self._add("hint", exercise, detail={"hint": level})
+        return advice.hint(spec, level)
+
+    @_kindly
+    def solution(self, exercise: str, anyway: bool = False) -> Card:
+        """One way to solve it, once you have tried; `anyway=True` shows it at once."""
+        spec = self._exercise(exercise)
+        if not anyway and not self._journal.of(exercise).attempts:
+            return advice.try_first(spec, self._journal.of(exercise).hints)
+        self._add("solution", exercise)
+        return advice.solution(spec)
+
+    @_kindly
+    def carry(self, exercise: str) -> Any:
+        """The record or last answer of an earlier exercise, of this lab or another."""
+        self._journal.refresh()  # the earlier lab may be open in another tab
+        return value_of(exercise, self._journal.of(exercise), self._record)
+
+    def progress(self) -> Table:
+        """Where each exercise of this lab stands, and what comes next."""
+        self._journal.refresh()
+        return advice.progress(self._material, self._journal.standings)
+
+    def __repr__(self) -> str:
+        return str(self._welcome())
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return self._welcome()._repr_mimebundle_()
+
+    def _welcome(self) -> Card:
+        notices = list(self._identity.notices)
+        if self._workspace is None:
+            notices.append(
+                "There is no workspace here, so progress is kept in memory and ends with this "
+                "kernel: make one with `labkit init DIR --learner ID`."
+            )
+        return advice.welcome(
+            self._material, self._journal.standings, self._identity.learner, notices
+        )
+
+    def _exercise(self, exercise: str) -> Exercise:
+        if not isinstance(exercise, str):
+            raise LabkitError(f'An exercise is named by text, such as "1.1", not by {exercise!r}.')
+        if exercise not in self._material.exercises:
+            raise advice.unknown(exercise, self._material)
+        return self._material.exercises[exercise]
+
+    def _record(self, record_id: str) -> Record | None:
+        return self._records.get(record_id) or records.kept(record_id, self._workspace)
+
+    def _needed(self, spec: Exercise) -> dict[str, Record]:
+        found = {name: self._record(name) for name in spec.needs}
+        return {name: record for name, record in found.items() if record is not None}
+
+    def _measured(self, record: Record, exercise: str) -> None:
+        if self._records.get(record.id) == record:
+            return
+        self._records[record.id] = record
+        if records.kept(record.id, self._workspace) != record:
+            records.keep(record, self._workspace)
+        detail = {"record": record.id, "live": record.live, "made_on": record.made_on}
+        self._add("measure", exercise, detail=detail)
+
+    def _judge(self, spec: Exercise, answer: Any, wire: Wire) -> Outcome:
+        facts, learner = self._material.facts, self._identity.draw(spec.id)
+        found = self._needed(spec)
+        probe = results = None
+        if wire.get("kind") == "function" and len(found) == len(spec.needs):
+            probe = probe_for(spec, facts, practice_seeds(spec, learner), records=found)
+            results = None if probe is None else run_probe(answer, probe)
+        return judge(
+            spec, facts, wire, learner=learner, records=found, probe=probe, results=results
+        )
+
+    def _reconcile(self, spec: Exercise, wire: Wire, outcome: Outcome) -> dict[str, Any]:
+        """What a passed answer says about the prediction that went before it."""
+        prediction = self._journal.of(spec.id).prediction
+        if prediction is None or prediction.hit is not None or not outcome.passed:
+            return {}
+        verdict = compare(prediction.answer, wire, getattr(spec.kind, "unit", ""))
+        if verdict is None:
+            return {}
+        return {"hit": verdict.hit, "predicted": verdict.predicted, "found": verdict.found}
+
+    def _next(self, spec: Exercise, outcome: Outcome, detail: dict[str, Any]) -> str:
+        lines = [outcome.next] if outcome.next else []
+        if "hit" in detail:
+            sign = "within" if detail["hit"] else "not within"
+            lines.append(
+                f"You predicted {detail['predicted']} and found {detail['found']}: "
+                f"{sign} a factor of {HIT_RATIO:g}."
+            )
+        hidden = spec.tier is Tier.TRANSFER and outcome.status is Status.PASSED
+        if hidden:
+            lines.append("Visible practice draws passed; hidden draws run at grading.")
+        lines.append(advice.what_next(self._material, self._journal.standings, spec, outcome))
+        return " ".join(lines)
+
+    def _add(self, what: str, exercise: str, **fields: Any) -> None:
+        self._journal.add(Event(what, self._material.plan.number, exercise, **fields))
+
+
+def _encode(answer: Any) -> Wire:
+    try:
+        return encode(answer)
+    except Exception:  # noqa: BLE001  # a learner's object may raise anything when it is read
+        return {"kind": "other", "type": type(answer).__name__[:80]}
