@@ -40,6 +40,7 @@ from labkit.contract import LabkitError
 SCHEMA = 1
 BEAT_S = 0.5
 SAY_EVERY_S = 2.0
+WRITER_SAYS_EVERY_S = 5.0
 # A few missed beats would do; a swapping laptop is given a hundred times as long.
 STALE_S = 60.0
 
@@ -173,10 +174,20 @@ def wait_for_arrival(
 
 
 class ArrivalWriter:
-    """Writes the arrival file while things are fetched; a context manager with a heartbeat."""
+    """Writes the arrival file while things are fetched; a context manager with a heartbeat.
 
-    def __init__(self, names: Iterable[str], path: Path | None = None) -> None:
+    `say`, where given, is also told the progress line when it changes, every few seconds.
+    """
+
+    def __init__(
+        self,
+        names: Iterable[str],
+        path: Path | None = None,
+        say: Callable[[str], None] | None = None,
+    ) -> None:
         self._path = path or arrival_file()
+        self._say = say
+        self._said = ""
         self._items = {name: Item(name) for name in names}
         self._lock = threading.Lock()
         self._done = threading.Event()
@@ -196,6 +207,7 @@ class ArrivalWriter:
         self._done.set()
         self._beat.join()
         self._write()
+        self._tell()
 
     def update(
         self,
@@ -220,8 +232,19 @@ class ArrivalWriter:
             self._write()
 
     def _heartbeat(self) -> None:
+        beats = 0
         while not self._done.wait(BEAT_S):
             self._write()
+            beats += 1
+            if beats % round(WRITER_SAYS_EVERY_S / BEAT_S) == 0:
+                self._tell()
+
+    def _tell(self) -> None:
+        with self._lock:
+            line = " · ".join(item.line() for item in self._items.values())
+        if self._say and line != self._said:
+            self._said = line
+            self._say(line)
 
     def _write(self) -> None:
         with self._lock:

@@ -1,0 +1,36 @@
+# The two commands are `make lab` and `make test`. All logic is in tools/setup; what can be chosen
+# from outside stands here, once.
+
+PYTHON ?= python3
+
+# The one place where torch's version is written; `make lock` and the set-up read it from here.
+TORCH_VERSION := 2.13.0
+# Which build: auto, cpu, cuda or skip.
+TORCH ?= auto
+# PyTorch's public index of CPU builds: used on Linux without an NVIDIA GPU, where a plain
+# `pip install torch` would fetch gigabytes of CUDA. A mirror can be named instead.
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+
+# For `make lab`: the learner id of a new workspace, and the lab to open (such as 01).
+LEARNER ?=
+LAB ?=
+
+export TORCH TORCH_VERSION TORCH_INDEX LEARNER LAB
+
+.DEFAULT_GOAL := help
+.PHONY: help lab test setup lock
+
+help:  ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 14
+
+lab:  ## set up what is missing and open JupyterLab on the course (options: LAB=01 LEARNER=ada TORCH=cpu|cuda|skip)
+	@$(PYTHON) -m tools.setup lab
+
+test:  ## set up everything and run all checks and tests
+	@$(PYTHON) -m tools.setup test
+
+setup:  ## set up everything, wait for torch and the weights, start nothing
+	@$(PYTHON) -m tools.setup setup
+
+lock:  ## resolve pyproject.toml into requirements.lock again
+	@$(PYTHON) -m tools.setup lock

@@ -1,0 +1,1 @@
+"""What `make lab` and `make test` do before anything is installed: standard library only."""

@@ -1,0 +1,56 @@
+"""`make lab`: everything a learner needs, then JupyterLab on the workspace.
+
+JupyterLab opens as soon as the light packages are there; torch and the weights arrive behind it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+from tools.setup.layout import ROOT, WORKSPACE
+from tools.setup.ready import arrive_behind, light_set, stop
+from tools.setup.say import SetupError, run, step
+
+
+def main() -> int:
+    """Set up what is missing and run JupyterLab until Ctrl-C; returns its exit code."""
+    begun = time.monotonic()
+    python, choice = light_set()
+    _workspace(python)
+    fetch = arrive_behind(python, choice)
+    print(f"── Set up after {time.monotonic() - begun:.1f} s; starting JupyterLab", flush=True)
+    try:
+        return _jupyter(python)
+    finally:
+        if fetch is not None and fetch.poll() is None:
+            print("Torch or the weights had not arrived yet; the next `make lab` goes on.")
+        stop(fetch)
+
+
+def _workspace(python: Path) -> None:
+    learner = os.environ.get("LEARNER", "").strip()
+    arguments = ["--learner", learner] if learner else []
+    with step("workspace/"):
+        run(
+            [python, "-m", "labkit.cli.main", "init", WORKSPACE, *arguments],
+            cwd=ROOT,
+            remedy="The workspace could not be made: the line above says why.",
+        )
+
+
+def _jupyter(python: Path) -> int:
+    lab = os.environ.get("LAB", "").strip()
+    command = [str(python), "-m", "labkit.cli.main", "lab", *([lab] if lab else [])]
+    env = {**os.environ, "LABKIT_WORKSPACE": str(WORKSPACE)}
+    with subprocess.Popen(command, cwd=WORKSPACE, env=env) as server:
+        while True:
+            try:
+                return server.wait()
+            except KeyboardInterrupt:
+                continue  # the terminal sent it to the server too, which is shutting down
+            except SetupError:
+                server.terminate()
+                raise

@@ -1,0 +1,39 @@
+"""Where things are in a clone, and what the Makefile passes in its environment."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tools.setup.say import SetupError
+
+ROOT = Path(__file__).resolve().parents[2]
+LOCK = ROOT / "requirements.lock"
+PROJECT = ROOT / "pyproject.toml"
+WORKSPACE = ROOT / "workspace"
+
+
+def venv() -> Path:
+    """The project's own environment."""
+    return ROOT / ".venv"
+
+
+def venv_python(environment: Path | None = None) -> Path:
+    """The Python inside an environment, on POSIX and on Windows."""
+    folder = environment or venv()
+    windows = folder / "Scripts" / "python.exe"
+    return windows if windows.exists() else folder / "bin" / "python"
+
+
+def setting(name: str) -> str:
+    """A value the Makefile exports, such as TORCH_VERSION; SetupError without it."""
+    value = os.environ.get(name, "").strip()
+    if not value:
+        raise SetupError(f"{name} is not set: use `make lab` or `make test`, which set it.")
+    return value
+
+
+def cache_dir() -> Path:
+    """Where type-checking results are kept, outside every clone: LABKIT_CACHE, else ~/.cache."""
+    named = os.environ.get("LABKIT_CACHE")
+    return Path(named).expanduser() if named else Path.home() / ".cache" / "labkit"
