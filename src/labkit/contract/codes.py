@@ -28,22 +28,25 @@ class Code(StrEnum):
 
     # Roofline
     WRONG_ROOF = "wrong-roof"  # the higher of two ceilings
+    PEAK_FORGOTTEN = "peak-forgotten"  # memory alone, no compute roof
     SUM_OF_ROOFS = "sum-of-roofs"  # added (or averaged) two ceilings
     MAC_ONE_FLOP = "mac-one-flop"  # a multiply-accumulate is two FLOP
     BYTES_PER_WEIGHT = "bytes-per-weight"  # another number format's width
     BATCH_IGNORED = "batch-ignored"
     WEIGHTS_PER_SEQUENCE = "weights-per-sequence"  # weights read once per sequence, not per step
-    RIDGE_IS_BATCH = "ridge-is-batch"  # took the ridge point for the batch, whatever the format
 
     # Bytes
     EMBEDDING_STREAMED = "embedding-streamed"  # counted the input embedding as read every step
     TOTAL_NOT_ACTIVE = "total-not-active"  # all experts where only the routed ones are read
     ACTIVE_NOT_TOTAL = "active-not-total"
+    SHARED_PARTS_SCALED = "shared-parts-scaled"  # scaled attention and embeddings as if experts
+    NAME_NOT_SIZE = "name-not-size"  # took the model's name for its parameter count
     KV_FORGOTTEN = "kv-forgotten"
     QUERY_HEADS = "query-heads"  # query heads where KV heads count
 
     # Time and rate
     PER_HOUR_PER_SECOND = "per-hour-per-second"
+    ONE_SEQUENCE = "one-sequence"  # one sequence's rate where the batch's was asked
     TIME_NOT_RATE = "time-not-rate"  # seconds where tokens per second were asked, or the reverse
 
     # Measuring and explaining

@@ -1,0 +1,175 @@
+"""A function that the learner writes, judged by calling it on draws they have not seen.
+
+Feedback names the case ("an array", "intensity 0"), never an argument or a result of a hidden
+draw.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from labkit.contract.answer import Wire, decode_array, is_blank
+from labkit.contract.codes import Code
+from labkit.contract.givens import Givens
+from labkit.contract.outcome import Outcome
+from labkit.contract.probe import Call, Probe, run_probe
+from labkit.exercises.kinds.outcomes import error, failed, not_attempted, passed, wrong_type
+from labkit.exercises.spec import Exercise
+
+Args = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionKind:
+    """`signature` and `doc` make the stub; `arguments` names the givens passed, in order.
+
+    `edges(givens)` adds calls that any right answer must survive; `describe(args)` says in words
+    what a call is about, without its numbers.
+    """
+
+    signature: str
+    doc: str
+    arguments: tuple[str, ...]
+    edges: Callable[[Givens], tuple[Args, ...]] = lambda _g: ()
+    describe: Callable[[Args], str] = lambda _a: "plain numbers"
+    rel_tol: float = 1e-6
+    name: str = "function"
+
+    def stub(self, exercise: Exercise) -> str:
+        """The function with its docstring and `return ...`."""
+        return f'def {self.signature}:\n    """{self.doc}"""\n    return ...'
+
+    def probe(self, exercise: Exercise, givens: Sequence[Givens]) -> Probe:
+        """One call per draw, then the edge cases of the first draw."""
+        calls: list[Call] = [("", tuple(g[name] for name in self.arguments)) for g in givens]
+        calls += [("", args) for args in self.edges(givens[0])]
+        return Probe(exercise.id, tuple(calls))
+
+    def judge(
+        self,
+        exercise: Exercise,
+        givens: Givens,
+        answer: Wire,
+        probe: Probe | None,
+        results: Sequence[Wire] | None,
+    ) -> Outcome:
+        """Pass when every call is right; else say which mistake, or which kind of call fails."""
+        if is_blank(answer):
+            return not_attempted(exercise)
+        if answer.get("kind") != "function":
+            wanted = f"the function itself, `{exercise.answer_name}`, without brackets"
+            return wrong_type(exercise, answer, wanted)
+        if probe is None or results is None or len(results) != len(probe.calls):
+            return error(exercise, "The function could not be called: no results came back.")
+        if all(is_blank(result) for result in results):
+            return not_attempted(exercise)
+        right = run_probe(exercise.reference(givens), probe)
+        wrong = [
+            i
+            for i, (result, good) in enumerate(zip(results, right, strict=True))
+            if not self._same(result, good)
+        ]
+        if not wrong:
+            return passed(exercise, f"{len(right)} of {len(right)} calls right")
+        code, says = self._diagnose(exercise, givens, probe, results, right, wrong)
+        tally = f"{len(right) - len(wrong)} of {len(right)} calls right"
+        return failed(exercise, code, says, tally)
+
+    def _diagnose(
+        self,
+        exercise: Exercise,
+        givens: Givens,
+        probe: Probe,
+        results: Sequence[Wire],
+        right: Sequence[Wire],
+        wrong: Sequence[int],
+    ) -> tuple[Code, str]:
+        for mistake in exercise.mistakes:
+            theirs = run_probe(mistake.value(givens), probe)
+            if all(self._same(a, b) for a, b in zip(results, theirs, strict=True)):
+                return mistake.code, mistake.says
+        return self._remark(probe, results, right, wrong)
+
+    def _remark(
+        self,
+        probe: Probe,
+        results: Sequence[Wire],
+        right: Sequence[Wire],
+        wrong: Sequence[int],
+    ) -> tuple[Code, str]:
+        first = wrong[0]
+        about = self.describe(probe.calls[first][1])
+        kinds = [str(results[i].get("kind")) for i in wrong]
+        if all(kind == "none" for kind in kinds):
+            return Code.RETURNS_NONE, "The function returns None. Is a `return` missing?"
+        if "raised" in kinds:
+            bad = results[wrong[kinds.index("raised")]]
+            about = self.describe(probe.calls[wrong[kinds.index("raised")]][1])
+            name, text = str(bad.get("ename"))[:60], str(bad.get("evalue"))[:160]
+            if len(wrong) == kinds.count("raised") < len(results) and "array" in about:
+                return Code.SCALAR_ONLY, (
+                    f"Right on plain numbers, but on {about} it raises {name}. "
+                    "Python's min() compares one pair; NumPy's np.minimum works on both."
+                )
+            return Code.RAISES, f"On {about} the function raises {name}: {text}"
+        numbers = [r.get("number") for r in results if r.get("kind") == "quantity"]
+        if len(numbers) > 2 and len(set(map(str, numbers))) == 1 and not _constant(right):
+            return Code.TYPED_CONSTANT, (
+                "The function returns the same number for every input. "
+                "It must compute the answer from its arguments."
+            )
+        if len(wrong) < len(results):
+            return Code.OTHER, f"Right on some calls, wrong on {about}."
+        return Code.OTHER, f"Wrong on every call. {_how_far(results[first], right[first])}"
+
+    def _same(self, left: Wire, right: Wire) -> bool:
+        if left.get("kind") == "raised" or right.get("kind") == "raised":
+            return left.get("kind") == right.get("kind") and left.get("ename") == right.get("ename")
+        a, b = _values(left), _values(right)
+        if a is None or b is None:
+            return a is b and left.get("kind") == right.get("kind")
+        return len(a) == len(b) and all(
+            math.isclose(x, y, rel_tol=self.rel_tol, abs_tol=1e-12)
+            for x, y in zip(a, b, strict=True)
+        )
+
+
+def _values(wire: Wire) -> list[float] | None:
+    """The numbers of a result, flattened; None where it holds something else."""
+    kind = wire.get("kind")
+    if kind == "quantity" and isinstance(wire.get("number"), (int, float)):
+        return [float(wire["number"])]
+    if kind == "array":
+        array = decode_array(wire)
+        return None if array is None else [float(x) for x in array.ravel()]
+    if kind == "list" and isinstance(wire.get("items"), list):
+        flat: list[float] = []
+        for item in wire["items"]:
+            inner = _values(item) if isinstance(item, dict) else None
+            if inner is None:
+                return None
+            flat += inner
+        return flat
+    return None
+
+
+def _constant(results: Sequence[Wire]) -> bool:
+    return len({str(r.get("number")) for r in results if r.get("kind") == "quantity"}) <= 1
+
+
+def _how_far(result: Wire, right: Wire) -> str:
+    """How far off a result is, as a factor only: the right number stays hidden."""
+    got, good = _values(result), _values(right)
+    if not got or not good or len(got) != len(good) or good[0] == 0 or got[0] == 0:
+        return "Check what it returns, and in which unit."
+    ratio = got[0] / good[0]
+    if ratio < 0:
+        return "The sign is wrong."
+    times = ratio if ratio > 1 else 1 / ratio
+    side = "large" if ratio > 1 else "small"
+    if times > 1e4:
+        return f"The result is about {times:.0e} times too {side}: check the units."
+    return f"The result is about {times:.2g} times too {side}."
