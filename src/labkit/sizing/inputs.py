@@ -19,10 +19,15 @@ class SizingError(LabkitError):
     """An input to the sizing engine that can never be right; the message says what would be."""
 
 
+MOST = 10**9
+
+
 def require_count(name: str, value: int, minimum: int = 1) -> None:
-    """Raise `SizingError` unless `value` is a whole number of at least `minimum`."""
+    """Raise `SizingError` unless `value` is a whole number from `minimum` to 1,000,000,000."""
     if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
         raise SizingError(f"{name} must be a whole number of at least {minimum}, not {value!r}.")
+    if value > MOST:
+        raise SizingError(f"{name} must be at most {MOST:,}.")
 
 
 def require_fraction(name: str, value: float, *, zero_ok: bool) -> None:

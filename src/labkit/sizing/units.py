@@ -4,17 +4,18 @@ from __future__ import annotations
 
 GIB = 2**30
 MIB = 2**20
+KIB = 2**10
 
 
 def gib(size: float) -> str:
-    """ "24.24 GiB"; below a tenth of a GiB in MiB.
+    """ "24.24 GiB", "600.0 MiB", "800.0 KiB": the largest binary unit that leaves 1 or more.
 
-    >>> gib(26_031_728_640), gib(614_400 * 100), gib(-2**30)
-    ('24.24 GiB', '58.6 MiB', '-1.00 GiB')
+    >>> gib(26_031_728_640), gib(600 * 2**20), gib(819_200), gib(-(2**30))
+    ('24.24 GiB', '600.0 MiB', '800.0 KiB', '-1.00 GiB')
     """
-    if abs(size) < 0.1 * GIB:
-        return f"{size / MIB:,.1f} MiB"
-    return f"{size / GIB:,.2f} GiB"
+    if abs(size) >= GIB:
+        return f"{size / GIB:,.2f} GiB"
+    return f"{size / MIB:,.1f} MiB" if abs(size) >= MIB else f"{size / KIB:,.1f} KiB"
 
 
 def gb(size: float) -> str:

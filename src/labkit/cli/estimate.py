@@ -1,0 +1,110 @@
+"""`labkit estimate MODEL INSTANCE`: what fits, how fast, for how much, and why not."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from labkit.catalog import Catalog, ModelSpec
+from labkit.catalog.specs import Instance
+from labkit.cli.common import console, emit_json, fail, nearest
+from labkit.sizing import SLO, EngineConfig, Workload, as_dict
+from labkit.sizing import estimate as run_estimate
+from labkit.sizing.device import device_of
+
+PRICE_KINDS = ("on-demand", "spot", "sagemaker")
+
+
+def estimate(
+    model: Annotated[
+        str, typer.Argument(help="A model of the catalogue, or a path to a config.json.")
+    ],
+    instance: Annotated[str, typer.Argument(help="An EC2 instance type, e.g. g5.xlarge.")],
+    weights: Annotated[
+        str | None,
+        typer.Option(help="Weight format: bf16, fp16, fp8, int8, int4, …  [default: the model's]"),
+    ] = None,
+    kv: Annotated[
+        str | None,
+        typer.Option(help="KV-cache format.  [default: the 16-bit format the weights compute in]"),
+    ] = None,
+    tp: Annotated[
+        int | None,
+        typer.Option(
+            help="tensor_parallel_size: GPUs, or NeuronCores on inf2 and trn.  "
+            "[default: 1 GPU, or one Neuron chip]"
+        ),
+    ] = None,
+    batch: Annotated[int, typer.Option(help="Sequences in flight at once.")] = 1,
+    prompt: Annotated[int, typer.Option(help="Prompt tokens per request.")] = 512,
+    output: Annotated[int, typer.Option(help="Output tokens per request.")] = 256,
+    engine: Annotated[
+        str | None, typer.Option(help="vllm, sglang, transformers, llama.cpp, neuron, …")
+    ] = None,
+    utilization: Annotated[
+        float | None,
+        typer.Option("--gpu-memory-utilization", help="Share of device memory the engine takes."),
+    ] = None,
+    loader: Annotated[
+        str | None, typer.Option(help="How weights load: streamed, state_dict, presharded.")
+    ] = None,
+    prefix_hit_rate: Annotated[
+        float, typer.Option(help="Share of the prompt that the prefix cache holds.")
+    ] = 0.0,
+    ttft_ms: Annotated[float | None, typer.Option(help="Refuse a TTFT above this.")] = None,
+    tpot_ms: Annotated[float | None, typer.Option(help="Refuse a TPOT above this.")] = None,
+    price: Annotated[str, typer.Option(help="on-demand, spot or sagemaker.")] = "on-demand",
+    region: Annotated[str, typer.Option(help="AWS region of the price.")] = "us-east-1",
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show every byte and every term, with its source.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON; terms included.")] = False,
+) -> None:
+    """Size MODEL on INSTANCE: memory, latency, throughput and cost of one replica, with bands.
+
+    Fits means: all --batch sequences are resident at prompt + output tokens. What cannot run is
+    refused with a code and a sentence; that is an answer (exit 0), not an error.
+    """
+    if price not in PRICE_KINDS:
+        near = nearest(price, PRICE_KINDS) or PRICE_KINDS
+        fail(f"Unknown price {price!r}: use {' or '.join(near)}.")
+    spec = ModelSpec.from_config(model)
+    machine = Catalog.load().instance(instance)
+    weights = weights or spec.native_format
+    config = EngineConfig(
+        weights=weights,
+        kv=kv or _default_kv(weights, machine),
+        batch=batch,
+        tensor_parallel_size=tp,
+        engine=engine,
+        gpu_memory_utilization=utilization,
+        loader=loader,
+    )
+    slo = SLO(ttft_ms=ttft_ms, tpot_ms=tpot_ms) if ttft_ms or tpot_ms else None
+    workload = Workload(prompt, output, slo=slo, prefix_hit_rate=prefix_hit_rate)
+    result = run_estimate(spec, machine, config, workload, price_kind=price, region=region)
+    if json:
+        emit_json(as_dict(result))
+        return
+    from datetime import date
+
+    from labkit.cli.estimate_view import render
+
+    render(result, console(), today=date.today(), terms=explain)
+
+
+def _default_kv(weights: str, machine: Instance) -> str:
+    """The 16-bit format that weights of this format are computed in, on this machine."""
+    config = EngineConfig(weights=weights, kv="fp16")
+    fmt = config.weight_format
+    wanted = fmt.name if fmt.bits >= 16 else fmt.compute_dtype
+    if wanted in {"fp16", "fp32"}:
+        return wanted
+    device = device_of(machine)
+    no_bf16 = (
+        device.accelerator is not None
+        and device.rates_known
+        and not (device.accelerator.peak_flops("bf16"))
+    )
+    return "fp16" if no_bf16 and fmt.bits < 16 else "bf16"
