@@ -1,0 +1,26 @@
+"""Measurements of real machines: live in a process of their own, or replayed and labelled so.
+
+>>> from labkit import bench
+>>> record = bench.machine(replay=True)  # or live: bench.machine()
+>>> record.live
+False
+
+Nothing heavy is imported here; torch only ever runs in the worker process.
+"""
+
+from labkit.bench.front import big_decode, decode, machine, measure
+from labkit.bench.noise import NoisyMeasurement
+from labkit.bench.records import NoRecord, last
+from labkit.bench.sweep import SweepPoint, sweep_points
+
+__all__ = [
+    "NoRecord",
+    "NoisyMeasurement",
+    "SweepPoint",
+    "big_decode",
+    "decode",
+    "last",
+    "machine",
+    "measure",
+    "sweep_points",
+]

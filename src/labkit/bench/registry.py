@@ -1,0 +1,79 @@
+"""Every measurement by name: its title, its code, what it needs and how much it may use.
+
+A new measurement is a line here and a function ``measure(session) -> Measured`` in `jobs`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from labkit.contract.errors import UnknownNameError
+
+GIB = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """One measurement.
+
+    `job` is "module:function", run in a process of its own. `memory_bytes` bounds that process's
+    address space on a CPU; `timeout_s` its life. `arrivals` are waited for while set-up is still
+    fetching them. `devices` are those it applies to; `elsewhere` says why it does not to others.
+    """
+
+    id: str
+    title: str
+    job: str
+    memory_bytes: int
+    timeout_s: float
+    arrivals: tuple[str, ...] = ("torch",)
+    devices: tuple[str, ...] = ("cpu", "cuda", "mps")
+    elsewhere: str = ""
+
+
+BENCHES = {
+    bench.id: bench
+    for bench in (
+        Bench(
+            id="machine",
+            title="This machine: bandwidth, matrix peak, and products with B rows",
+            job="labkit.bench.jobs.machine:measure",
+            memory_bytes=6 * GIB,
+            timeout_s=600,
+        ),
+        Bench(
+            id="decode",
+            title="SmolLM2-135M FP32: greedy decode, one sequence",
+            job="labkit.bench.jobs.decode:measure",
+            memory_bytes=6 * GIB,
+            timeout_s=1800,  # the first one may fetch the weights
+            arrivals=("torch", "weights"),
+        ),
+        Bench(
+            id="big_decode",
+            title="A random-weight model that fills 60 % of the GPU: greedy decode, one sequence",
+            job="labkit.bench.jobs.big_decode:measure",
+            memory_bytes=6 * GIB,
+            timeout_s=900,
+            devices=("cuda", "mps"),
+            elsewhere=(
+                "It exists because a small model on a big GPU measures Python; a CPU streams the "
+                "small model's weights already, so bench.decode() is the measurement there."
+            ),
+        ),
+    )
+}
+
+# What a worker can do besides measuring: each returns plain JSON.
+TASKS = {
+    "weights": "labkit.bench.jobs.chores:fetch_weights",
+    "torch": "labkit.bench.jobs.chores:describe_torch",
+}
+
+
+def find_bench(name: str) -> Bench:
+    """The measurement of this name. Raises UnknownNameError with the nearest names."""
+    try:
+        return BENCHES[name]
+    except KeyError:
+        raise UnknownNameError("measurement", name, BENCHES) from None

@@ -1,0 +1,66 @@
+"""What a job gets and what it gives back; lives in the worker process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from labkit.bench.measure import Samples, repeat
+from labkit.bench.progress import Progress, Report
+from labkit.contract import Series
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One run of a job: the device it uses, how thorough it is, and whom it tells its progress."""
+
+    device: str
+    quick: bool
+    threads: int
+    report: Report
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def say(self, text: str, done: int | None = None, total: int | None = None) -> None:
+        """One line of progress."""
+        self.report(Progress(text, done, total))
+
+    def sync(self) -> None:
+        """Wait until the device has done all that was asked of it; nothing to do on a CPU."""
+        import torch
+
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+        elif self.device == "mps":
+            torch.mps.synchronize()
+
+    def time(self, step: Callable[[], object], **options: Any) -> Samples:
+        """`measure.repeat` with this device's way of waiting."""
+        return repeat(step, sync=self.sync, **options)
+
+
+@dataclass(slots=True)
+class Measured:
+    """What a job found: series, the CPU share of each, counted facts, and remarks."""
+
+    series: list[Series] = field(default_factory=list)
+    cpu_share: dict[str, float] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def add_times(self, name: str, label: str, samples: Samples) -> None:
+        """A series of durations, in ms."""
+        self._add(name, label, "ms", samples.milliseconds(), samples)
+
+    def add_rate(self, name: str, label: str, unit: str, amount: float, samples: Samples) -> None:
+        """A series of rates: `amount` of `unit`·s per repetition (GB for GB/s)."""
+        self._add(name, label, unit, samples.rate(amount), samples)
+
+    def _add(
+        self, name: str, label: str, unit: str, values: tuple[float, ...], samples: Samples
+    ) -> None:
+        rounded = tuple(float(f"{value:.5g}") for value in values)
+        self.series.append(Series(name, unit, rounded, label))
+        self.cpu_share[name] = round(samples.cpu_share, 3)
+        if samples.attempts > 1:
+            self.facts.setdefault("attempts", {})[name] = samples.attempts
