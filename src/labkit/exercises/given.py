@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from labkit.catalog import Accelerator, ModelSpec, NumberFormat
+from labkit.contract.errors import LabkitError
 from labkit.contract.givens import Given
 from labkit.contract.record import Record
 
@@ -74,14 +75,35 @@ def embedding(model: ModelSpec) -> Given:
 
 
 def measured(record: Record, series: str, name: str, label: str, unit: str) -> Given:
-    """The median of one series of the learner's own record."""
-    whose = "your record" if record.live else "a replayed recording"
-    return Given(name, record.median(series), unit, label, f"{whose}, {record.made_on}")
+    """The median of one series of the learner's own record.
+
+    Raises LabkitError when the record has no such series, or a median that is not positive.
+    """
+    if series not in record:
+        raise LabkitError(f"Your record {record.id!r} has no {series!r}: run the bench again.")
+    return Given(name, _positive(record, series, record.median(series)), unit, label, _own(record))
 
 
 def counted(record: Record, fact: str, name: str, label: str, unit: str) -> Given:
-    """A counted number of the learner's own record, for example bytes per token."""
-    return Given(name, record.facts[fact], unit, label, f"counted in the model, {record.made_on}")
+    """A counted number of the learner's own record; "sweep.fp32.weight_bytes" reaches inwards.
+
+    Raises LabkitError when it is missing or not a positive number.
+    """
+    value: object = record.facts
+    for part in fact.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return Given(name, _positive(record, fact, value), unit, label, f"counted, {_own(record)}")
+
+
+def _own(record: Record) -> str:
+    whose = "your record" if record.live else "replayed recording"
+    return f"{whose}, {record.made_on}"
+
+
+def _positive(record: Record, what: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e18:
+        raise LabkitError(f"Your record {record.id!r} has no usable {what!r}: run the bench again.")
+    return value
 
 
 def _source(accelerator: Accelerator) -> str:

@@ -64,7 +64,10 @@ class MeasurementKind:
             says = "A measured rate or time is zero or negative. Run the bench again."
             return failed(exercise, Code.UNPLAUSIBLE, says)
         for check in self.checks:
-            found = check(record)
+            try:
+                found = check(record)
+            except LabkitError as error:
+                found = Code.UNPLAUSIBLE, str(error)
             if found is not None:
                 return failed(exercise, found[0], found[1], record.origin())
         return passed(exercise, record.origin())

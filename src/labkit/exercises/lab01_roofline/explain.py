@@ -16,6 +16,7 @@ from labkit.exercises.spec import Draw, Exercise, Mistake, Tier
 
 # Above this share of the read bandwidth a product counts as reaching it; samples vary by a few %.
 REACHED = 0.85
+SIMILAR = 1.15  # factors closer than this cost about the same: either explanation holds
 FREE = 1.5  # a batch is called free while the step takes less than this many times batch 1's
 
 
@@ -25,8 +26,8 @@ FREE = 1.5  # a batch is called free while the step takes less than this many ti
 def _draw_gap(draw: Draw) -> tuple[Given, ...]:
     machine, decode = draw.records["machine"], draw.records["decode"]
     return (
-        given.measured(machine, "read", "read_gbps", "read bandwidth", "GB/s"),
-        given.measured(machine, "copy", "copy_gbps", "copy bandwidth", "GB/s"),
+        given.measured(machine, "bandwidth.read", "read_gbps", "read bandwidth", "GB/s"),
+        given.measured(machine, "bandwidth.copy", "copy_gbps", "copy bandwidth", "GB/s"),
         given.counted(
             decode,
             "streamed_bytes_per_token",
@@ -34,7 +35,9 @@ def _draw_gap(draw: Draw) -> tuple[Given, ...]:
             "SmolLM2: streamed per token",
             "B",
         ),
-        given.measured(decode, "decode", "measured_tok_s", "SmolLM2: measured decode", "tok/s"),
+        given.measured(
+            decode, "decode.rate", "measured_tok_s", "SmolLM2: measured decode", "tok/s"
+        ),
     )
 
 
@@ -103,34 +106,40 @@ RATIO = Exercise(
 
 
 def _draw_cause(draw: Draw) -> tuple[Given, ...]:
-    machine = draw.records["machine"]
+    machine, decode = draw.records["machine"], draw.records["decode"]
     return (
-        *_draw_gap(draw),
-        given.measured(
-            machine, "sweep.fp32.b1", "product_ms", "decode-shaped product, batch 1", "ms"
-        ),
-        given.counted(machine, "sweep_weights", "product_weights", "weights of that product", ""),
+        given.measured(machine, "bandwidth.read", "read_gbps", "read bandwidth", "GB/s"),
         given.measured(machine, "gemm.fp32", "peak_gflops", "FP32 peak", "GFLOP/s"),
+        given.counted(
+            decode,
+            "streamed_bytes_per_token",
+            "bytes_per_token",
+            "SmolLM2: streamed per token",
+            "B",
+        ),
+        given.measured(
+            decode, "decode.products", "products_ms", "the step's matrix products alone", "ms"
+        ),
+        given.measured(decode, "decode.step", "step_ms", "the whole step of one token", "ms"),
     )
 
 
-def shares(g: Givens) -> tuple[float, float, float]:
-    """(whole share, the product's share of read bandwidth, decode's share of the product's)."""
-    product_gbps = FP32_BYTES * g.product_weights / (g.product_ms / 1e3) / 1e9
-    decode_gbps = g.measured_tok_s * g.bytes_per_token / 1e9
-    return decode_gbps / g.read_gbps, product_gbps / g.read_gbps, decode_gbps / product_gbps
+def shares(g: Givens) -> tuple[float, float]:
+    """(ideal reading time ÷ products' time, products' time ÷ the whole step's)."""
+    ideal_ms = 1e3 * g.bytes_per_token / (g.read_gbps * 1e9)
+    return ideal_ms / g.products_ms, g.products_ms / g.step_ms
 
 
 def causes(g: Givens) -> frozenset[str]:
     """The explanations that the learner's numbers bear."""
-    whole, product, rest = shares(g)
-    if whole > 1 / REACHED:
+    products, rest = shares(g)
+    if products * rest > 1 / REACHED:
         return frozenset({"cache"})
-    if whole >= REACHED:
+    if products * rest >= REACHED:
         return frozenset({"none"})
-    if product / rest > 1.15:
+    if products > SIMILAR * rest:
         return frozenset({"overhead"})
-    if rest / product > 1.15:
+    if rest > SIMILAR * products:
         return frozenset({"kernel"})
     return frozenset({"kernel", "overhead"})
 
@@ -148,28 +157,21 @@ CAUSE = Exercise(
     tier=Tier.OWN,
     kind=Choice(
         (
-            Option(
-                "kernel",
-                "mostly the product: a matrix-vector product does not reach the read bandwidth",
-            ),
-            Option(
-                "overhead",
-                "mostly what stands around the products: Python, norms, attention, sampling",
-            ),
+            Option("kernel", "mostly the matrix products: they do not reach the read bandwidth"),
+            Option("overhead", "mostly what stands around them: Python, norms, attention, cache"),
             Option("compute", "the arithmetic units: decode at batch 1 is compute-bound here"),
-            Option(
-                "cache",
-                "nothing is lost: it is faster than memory, because weights stay in the cache",
-            ),
+            Option("cache", "nothing is lost: weights stay in the cache, so it beats memory"),
             Option("none", "nothing is lost: measured and predicted agree within 15 %"),
         )
     ),
     statement=(
-        "Split the gap into two factors that multiply:\n\n"
-        "1. bandwidth of the bare product (FP32 weights over time) ÷ read bandwidth\n"
-        "2. bandwidth of the whole decode (bytes per token × tokens/s) ÷ the product's\n\n"
+        "The bench also timed the step's matrix products alone, on the same weights. That splits "
+        "the gap into two factors, and their product is the share of 1.13:\n\n"
+        "1. *ideal ÷ products*: the time in which memory could deliver the weights, over the time "
+        "that the bare matrix products take\n"
+        "2. *products ÷ step*: the time of the bare products over the time of the whole step\n\n"
         "The smaller factor costs more. **Which explanation do your numbers bear?** "
-        "It is your record that decides, so your neighbour's answer may differ."
+        "Your record decides, so your neighbour's answer may differ."
     ),
     answer_name="cause",
     draw=_draw_cause,
@@ -177,25 +179,25 @@ CAUSE = Exercise(
     mistakes=(
         Mistake(
             Code.EXPECTATION_NOT_MEASUREMENT,
-            "Your product reaches more of its bound than the decode reaches of the product's. "
-            "Work out both factors from the givens: the smaller one costs more.",
+            "On your machine the matrix products are not the larger loss. Work out both factors "
+            "from the givens: the smaller one costs more.",
             lambda g: _unless("kernel", causes(g)),
         ),
         Mistake(
             Code.UNSUPPORTED_CAUSE,
-            "What stands around the products costs less than the product itself on your machine. "
-            "Work out both factors from the givens: the smaller one costs more.",
+            "What stands around the products is not the larger loss on your machine. Work out "
+            "both factors from the givens: the smaller one costs more.",
             lambda g: _unless("overhead", causes(g)),
         ),
         Mistake(
             Code.WRONG_ROOF,
-            "Check it: 2 FLOP per weight over your FP32 peak takes much less time than reading "
-            "4 bytes per weight. The compute roof is not what you hit.",
+            "Check it: 2 FLOP per weight at your FP32 peak take less time than 4 bytes per weight "
+            "at your bandwidth. The compute roof is not what you hit.",
             lambda g: _unless("compute", causes(g)),
         ),
         Mistake(
             Code.OVER_THE_ROOF,
-            "Your decode is not faster than your memory: compare measured with predicted.",
+            "Your decode is not faster than your memory: compare measured with predicted in 1.13.",
             lambda g: _unless("cache", causes(g)),
         ),
         Mistake(
@@ -205,22 +207,21 @@ CAUSE = Exercise(
         ),
     ),
     hints=(
-        "Three bandwidths: what memory gives, what the product gets, what the decode gets.",
-        "product ÷ memory, and decode ÷ product. The smaller factor is the larger loss.",
-        "product = 4 · product_weights / product seconds; decode = tok/s · bytes_per_token",
+        "Three times for one token: as memory allows, the bare products, the whole step.",
+        "ideal ÷ products, and products ÷ step. The smaller factor is the larger loss.",
+        "ideal_ms = 1000 · bytes_per_token / (read_gbps · 1e9)",
     ),
     solution=(
-        "product_gbps = 4 * g.product_weights / (g.product_ms / 1000) / 1e9\n"
-        "decode_gbps = g.measured_tok_s * g.bytes_per_token / 1e9\n"
-        "product_factor = product_gbps / g.read_gbps\n"
-        "rest_factor = decode_gbps / product_gbps\n"
-        "whole = decode_gbps / g.read_gbps\n"
-        "if whole > 1 / 0.85:\n"
+        "ideal_ms = 1000 * g.bytes_per_token / (g.read_gbps * 1e9)\n"
+        "products_factor = ideal_ms / g.products_ms\n"
+        "rest_factor = g.products_ms / g.step_ms\n"
+        "share = products_factor * rest_factor\n"
+        "if share > 1 / 0.85:\n"
         '    cause = "cache"\n'
-        "elif whole >= 0.85:\n"
+        "elif share >= 0.85:\n"
         '    cause = "none"\n'
         "else:\n"
-        '    cause = "kernel" if product_factor < rest_factor else "overhead"'
+        '    cause = "kernel" if products_factor < rest_factor else "overhead"'
     ),
     praise="A roofline tells you what is possible; the gap tells you where to look.",
     claim="E010",
@@ -238,7 +239,7 @@ def _draw_batching(draw: Draw) -> tuple[Given, ...]:
         for b in SWEEP
     )
     return (
-        given.measured(machine, "read", "read_gbps", "read bandwidth", "GB/s"),
+        given.measured(machine, "bandwidth.read", "read_gbps", "read bandwidth", "GB/s"),
         given.measured(machine, "gemm.fp32", "peak_gflops", "FP32 peak", "GFLOP/s"),
         *times,
     )

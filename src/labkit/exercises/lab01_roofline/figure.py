@@ -38,14 +38,22 @@ def draw(source: Draw) -> tuple[Given, ...]:
         items.append(given.peak(chip, "fp16", name=f"{key(name)}_tflops"))
         items.append(given.bandwidth(chip, name=f"{key(name)}_gbps"))
     items.append(given.measured(machine, "gemm.fp32", "my_gflops", "my machine: peak", "GFLOP/s"))
-    items.append(given.measured(machine, "read", "my_gbps", "my machine: read bandwidth", "GB/s"))
+    items.append(
+        given.measured(machine, "bandwidth.read", "my_gbps", "my machine: read bandwidth", "GB/s")
+    )
     for batch in BATCHES:
         label = f"my machine: decode-shaped product, batch {batch}"
         items.append(
             given.measured(machine, f"sweep.fp32.b{batch}", f"my_b{batch}_ms", label, "ms")
         )
     items.append(
-        given.counted(machine, "sweep_weights", "my_weights", "weights of that product", "")
+        given.counted(
+            machine,
+            "sweep.fp32.weight_bytes",
+            "my_weight_bytes",
+            "FP32 weights of that product (4 bytes each)",
+            "B",
+        )
     )
     return tuple(items)
 
@@ -53,7 +61,7 @@ def draw(source: Draw) -> tuple[Given, ...]:
 def own_points(g: Givens) -> list[Point]:
     """The four measured points: (FLOP/B, FLOP/s), FP32 weights, 2 FLOP per weight and sequence."""
     return [
-        (2 * batch / 4, 2 * batch * g.my_weights / (g[f"my_b{batch}_ms"] / 1e3))  # type: ignore[operator]
+        (2 * batch / 4, 2 * batch * g.my_weight_bytes / 4 / (float(g[f"my_b{batch}_ms"]) / 1e3))
         for batch in BATCHES
     ]
 
@@ -232,7 +240,8 @@ for chip, style in zip(chips, styles):
 ax.loglog(ai, roofline(ai, g.my_gflops * 1e9, g.my_gbps * 1e9), "k-", lw=2.5, label="my machine")
 batches = [1, 4, 16, 64]
 x = [2 * b / 4 for b in batches]  # FP32: 4 bytes per weight
-y = [2 * b * g.my_weights / (g[f"my_b{b}_ms"] / 1e3) for b in batches]
+weights = g.my_weight_bytes / 4
+y = [2 * b * weights / (g[f"my_b{b}_ms"] / 1e3) for b in batches]
 ax.loglog(x, y, "ko", label="measured")
 for b, xb, yb in zip(batches, x, y):
     ax.annotate(f"B={b}", (xb, yb), textcoords="offset points", xytext=(6, -12), fontsize=8)
@@ -298,7 +307,7 @@ FIGURE = Exercise(
     hints=(
         "Every roof is your roofline() over one and the same range of intensities.",
         "Points: intensity = FLOPs per byte of the product, speed = its FLOPs over its seconds.",
-        "x = 2·B / 4, y = 2 · B · my_weights / (my_bB_ms / 1000), for B = 1, 4, 16, 64",
+        "x = 2·B / 4, y = 2·B · (my_weight_bytes / 4) / (my_bB_ms / 1000), for B = 1, 4, 16, 64",
     ),
     solution=SOLUTION,
     praise="Where your points lie below your roof, something other than the two limits binds.",

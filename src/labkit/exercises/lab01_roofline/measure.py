@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from labkit.contract.codes import Code
 from labkit.contract.record import Record
+from labkit.exercises.given import counted
 from labkit.exercises.kinds import MeasurementKind
 from labkit.exercises.lab01_roofline.figure import OBJECTIVE
 from labkit.exercises.spec import Exercise, Tier
@@ -14,8 +15,14 @@ FP32_BYTES = 4
 Remark = tuple[Code, str] | None
 
 
+def sweep_weights(record: Record) -> float:
+    """FP32 weights of the decode-shaped product. Raises LabkitError where the record lacks them."""
+    given_bytes = counted(record, "sweep.fp32.weight_bytes", "weights", "", "B").value
+    return float(given_bytes) / FP32_BYTES
+
+
 def _possible_bandwidth(record: Record) -> Remark:
-    read, copy = record.median("read"), record.median("copy")
+    read, copy = record.median("bandwidth.read"), record.median("bandwidth.copy")
     if not 0.2 < read < 20_000:
         return Code.UNPLAUSIBLE, f"A read bandwidth of {read:,.3g} GB/s is not possible."
     if not 0.2 < copy / read < 3:
@@ -28,7 +35,7 @@ def _possible_bandwidth(record: Record) -> Remark:
 
 def _products_under_the_peak(record: Record) -> Remark:
     peak = record.median("gemm.fp32") * 1e9
-    weights = float(record.facts.get("sweep_weights", 0))
+    weights = sweep_weights(record)
     for batch in SWEEP:
         rate = 2 * batch * weights / (record.median(f"sweep.fp32.b{batch}") / 1e3)
         if rate > 1.25 * peak:
@@ -40,9 +47,8 @@ def _products_under_the_peak(record: Record) -> Remark:
 
 
 def _reads_from_memory(record: Record) -> Remark:
-    weights = float(record.facts.get("sweep_weights", 0))
-    rate = FP32_BYTES * weights / (record.median("sweep.fp32.b1") / 1e3) / 1e9
-    if rate > 1.25 * record.median("read"):
+    rate = FP32_BYTES * sweep_weights(record) / (record.median("sweep.fp32.b1") / 1e3) / 1e9
+    if rate > 1.25 * record.median("bandwidth.read"):
         return Code.OVER_THE_ROOF, (
             "The product at batch 1 reads its weights faster than memory was measured to be. "
             "Run the bench again on a quiet machine."
@@ -65,7 +71,12 @@ MEASURE = Exercise(
     tier=Tier.OWN,
     kind=MeasurementKind(
         bench="machine",
-        series=("read", "copy", "gemm.fp32", *(f"sweep.fp32.b{b}" for b in SWEEP)),
+        series=(
+            "bandwidth.read",
+            "bandwidth.copy",
+            "gemm.fp32",
+            *(f"sweep.fp32.b{b}" for b in SWEEP),
+        ),
         checks=(_repeated, _possible_bandwidth, _products_under_the_peak, _reads_from_memory),
     ),
     statement=(

@@ -118,7 +118,7 @@ RIDGE_A10G = Exercise(
     statement=(
         "`g5` instances carry NVIDIA's A10G. In a second it can read so many bytes, and do "
         "so many FLOPs. The *ridge point* is the arithmetic intensity at which both limits are "
-        "reached at once: below it the chip waits for memory, above it for its arithmetic units.\n\n"
+        "reached at once. Below it the chip waits for memory, above it for its own arithmetic.\n\n"
         "**What is the A10G's ridge point, for dense FP16?** "
         "A datasheet prints more numbers than you need."
     ),
