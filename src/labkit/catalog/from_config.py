@@ -40,15 +40,17 @@ def spec_from_fields(raw: Mapping[str, Any], name: str, label: str = "") -> Mode
     label = label or f"The configuration of {name}"
     if not isinstance(raw, Mapping):
         raise ConfigError(f"{label} must be an object, not a {type(raw).__name__}.")
-    outer_type = raw.get("model_type")
+    outer_type = raw.get("model_type") or ""
+    if not isinstance(outer_type, str):
+        raise ConfigError(f"{label} gives model_type = {outer_type!s:.40}: a text is needed.")
     if outer_type in _WITHOUT_CACHE:
-        spec = _WITHOUT_CACHE[str(outer_type)](raw, name)
-        return replace(spec, architecture=str(outer_type))
+        spec = _WITHOUT_CACHE[outer_type](raw, name)
+        return replace(spec, architecture=outer_type)
     if raw.get("is_encoder_decoder") is True:
         raise ConfigError(f"{label} is an encoder-decoder model: only decoders are counted.")
     inner, wrapped = text_part(raw)
     fields = canonical(inner)
-    model_type = str(fields.get("model_type") or outer_type or "")
+    model_type = str(fields.get("model_type") or outer_type)
     family = family_of(model_type)
     notes = []
     if wrapped:

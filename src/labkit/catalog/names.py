@@ -28,7 +28,11 @@ class Index:
         """The canonical name; raises `LabkitError` with the nearest names for an unknown one."""
         found = self._folded.get(_fold(name)) if isinstance(name, str) else None
         if found is None:
-            raise UnknownNameError(self._what, str(name), self._names, hint)
+            # "A100" means one of the A100s before it means a V100.
+            longer = [known for known in self._names if _fold(known).startswith(_fold(str(name)))]
+            raise UnknownNameError(
+                self._what, str(name), longer if name and longer else self._names, hint
+            )
         return found
 
 
