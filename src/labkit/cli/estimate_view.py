@@ -17,7 +17,10 @@ from labkit.sizing.bands import Band
 from labkit.sizing.estimate import Estimate
 from labkit.sizing.explain import Term, explain
 from labkit.sizing.memory import max_sequences
+from labkit.sizing.refusal import BLOCKING, RefusalCode
 from labkit.sizing.units import gb, gib, plural
+
+_SCALED = frozenset({"B/s", "FLOP/s", "FLOP"})  # shown with a decimal prefix
 
 
 def render(estimate: Estimate, out: Console, *, today: date, terms: bool) -> None:
@@ -25,7 +28,8 @@ def render(estimate: Estimate, out: Console, *, today: date, terms: bool) -> Non
     out.print(Panel(_summary(estimate), title=_title(estimate), title_align="left", expand=True))
     for refusal in estimate.refusals:
         out.print(_refusal(str(refusal.code), refusal.detail))
-    out.print(_numbers(estimate))
+    if estimate.model.kind == "decoder":
+        out.print(_numbers(estimate))
     out.print(_memory(estimate))
     for line in _notes(estimate, today):
         out.print(Padding(Text(line), (0, 0, 0, 1)))
@@ -43,31 +47,31 @@ def _summary(e: Estimate) -> Text:
     hardware = plural(e.tensor_parallel_size, device.noun)
     if device.count > e.tensor_parallel_size:
         hardware += f" of {device.count}"
-    verdict = Text(
-        "Fits." if e.fits else "Does not fit.", style="bold green" if e.fits else "bold red"
+    setup = (
+        f"{hardware}, {e.engine.name}, {e.config.weights} weights, {e.config.kv} KV cache, "
+        f"TP {e.tensor_parallel_size}, batch {e.config.batch}, "
+        f"{e.workload.prompt_tokens:,} prompt + {e.workload.output_tokens:,} output tokens"
     )
+    style = "bold green" if e.fits else "bold red"
+    verdict = Text.assemble(("Fits." if e.fits else "Does not fit.", style), " ", _verdict(e))
+    return Text("\n").join([Text(setup), verdict])
+
+
+def _verdict(e: Estimate) -> str:
     batch, length = e.config.batch, e.workload.full_length
     if e.fits:
-        verdict.append(f" {_sequences(batch)} of {length:,} tokens resident at full length", "")
-        verdict.append(f", {e.max_sequences:,} would be.", "")
-    elif e.running_sequences:
-        verdict.append(f" {e.running_sequences} of {batch} sequences run, the rest wait.", "")
-    else:
-        verdict.append(" Nothing runs; see below.", "")
-    return Text("\n").join(
-        [
-            Text(
-                f"{hardware}, {e.engine.name}, {e.config.weights} weights, {e.config.kv} KV cache, "
-                f"TP {e.tensor_parallel_size}, batch {batch}, "
-                f"{e.workload.prompt_tokens:,} prompt + {e.workload.output_tokens:,} output tokens"
-            ),
-            verdict,
-        ]
-    )
-
-
-def _sequences(count: int) -> str:
-    return "1 sequence" if count == 1 else f"All {count:,} sequences"
+        asked = "The 1 sequence asked for" if batch == 1 else f"All {batch:,} sequences"
+        text = f"{asked} at full length ({length:,} tokens); up to {e.max_sequences:,} would."
+        low = _room(e, e.memory.pool.low, float(length))
+        if low < batch:
+            text += f" Not certain: at the high end of the engine's own memory only {low:,}."
+        return text
+    codes = {refusal.code for refusal in e.refusals} & BLOCKING
+    if codes == {RefusalCode.HOST_RAM}:
+        return f"It cannot be loaded this way. Once loaded, {e.max_sequences:,} would fit."
+    if e.running_sequences:
+        return f"{e.running_sequences:,} of {batch:,} sequences run at once, the rest wait."
+    return "Nothing runs as asked."
 
 
 def _refusal(code: str, detail: str) -> Padding:
@@ -77,7 +81,7 @@ def _refusal(code: str, detail: str) -> Padding:
 
 def _numbers(e: Estimate) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(Text(f"per replica, {_running(e)}"))
+    table.add_column(Text(f"per replica{_running(e)}"))
     for name in ("low", "mid", "high"):
         table.add_column(name, justify="right", no_wrap=True)
     for label, tokens, mid in (
@@ -90,6 +94,8 @@ def _numbers(e: Estimate) -> Table:
     ):
         low, high = _room(e, e.memory.pool.low, tokens), _room(e, e.memory.pool.high, tokens)
         table.add_row(label, f"{low:,}", f"{mid:,}", f"{high:,}")
+    if e.decode is None:
+        return table
     for label, band in (
         ("TTFT, ms (prefill, admitted at once)", e.ttft_ms),
         ("TPOT, ms (one decode step)", e.tpot_ms),
@@ -102,7 +108,7 @@ def _numbers(e: Estimate) -> Table:
 
 
 def _running(e: Estimate) -> str:
-    return f"{e.running_sequences} running" if e.running_sequences else "nothing running"
+    return f", {e.running_sequences:,} running" if e.decode else ""
 
 
 def _cells(band: Band | None) -> tuple[str, str, str]:
@@ -127,11 +133,13 @@ def _memory(e: Estimate) -> Table:
         _gib(budget.overhead.mid),
         f"{_gib(budget.overhead.low)} to {_gib(budget.overhead.high)}",
     )
+    holds = (
+        f"{budget.max_cached_tokens:,} tokens of {gib(budget.kv_bytes_per_token)}"
+        if budget.kv_bytes_per_token
+        else "no KV cache"
+    )
     table.add_row(
-        "KV pool",
-        _gib(budget.kv_pool_bytes),
-        f"at {budget.utilization:.0%} of {of}; {budget.max_cached_tokens:,} tokens of "
-        f"{gib(budget.kv_bytes_per_token)}",
+        "KV pool", _gib(budget.kv_pool_bytes), f"at {budget.utilization:.0%} of {of}; {holds}"
     )
     return table
 
@@ -139,13 +147,13 @@ def _memory(e: Estimate) -> Table:
 def _notes(e: Estimate, today: date) -> Iterable[str]:
     if e.bound:
         yield f"Bound by {e.bound}: the largest term of a decode step."
-    if e.running_sequences:
+    if e.model.kind == "decoder":
         yield (
             f"Full length is {e.workload.full_length:,} tokens each (prompt + output); "
             f"mid-generation {e.workload.mean_context:,.0f} (prompt + output / 2). "
             "Fits means full length."
         )
-    if e.running_sequences and e.device.bandwidth <= 0:
+    if e.device.bandwidth <= 0:
         yield (
             f"No source gives the memory bandwidth of {e.instance.name}: memory is estimated, "
             "times and cost are not."
@@ -155,6 +163,8 @@ def _notes(e: Estimate, today: date) -> Iterable[str]:
             "No source gives the FLOP/s of this hardware: no TTFT, and throughput is decode "
             "alone, which is too high."
         )
+    elif e.decode is None:
+        yield "Nothing runs, so times, throughput and cost are not estimated."
     if e.decode is not None:
         yield "Ranges are a prior band, not yet calibrated: shares of the roofline as published."
     if e.price is not None:
@@ -202,12 +212,24 @@ def _terms(section: str, terms: Iterable[Term]) -> Table:
 def _value(term: Term) -> str:
     if term.value is None:
         return "unknown"
-    text = _bytes(term.value) if term.unit == "B" else f"{_figure(term.value)} {term.unit}"
+    if term.unit == "B":
+        text = _bytes(term.value)
+    elif term.unit in _SCALED:
+        text = _scaled(term.value, term.unit)
+    else:
+        text = f"{_figure(term.value)} {term.unit}"
     if term.low is None or term.high is None:
         return text
     if term.unit == "B":
         return f"{text}\n({gib(term.low)} to {gib(term.high)})"
     return f"{text}\n({_figure(term.low)} to {_figure(term.high)})"
+
+
+def _scaled(value: float, unit: str) -> str:
+    for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M")):
+        if abs(value) >= factor:
+            return f"{value / factor:,.1f} {prefix}{unit}"
+    return f"{_figure(value)} {unit}"
 
 
 def _bytes(size: float) -> str:

@@ -105,11 +105,14 @@ STEP_PRIORS: dict[tuple[str, str], StepPrior] = {
     ("neuron", "neuron"): _prior("Neuron", (0.10, 0.28, 0.50), (0.05, 0.12, 0.35), (20, 60, 200)),
 }
 
-# Share of the 16-bit MBU that weights of fewer bits reach: unpacking costs time.
-FORMAT_MBU: dict[str, Band] = {
-    "16-bit": Band(1.0, 1.0, 1.0),
-    "8-bit": Band(0.72, 0.86, 1.0),
-    "4-bit": Band(0.40, 0.72, 0.95),
+# Share of the 16-bit MBU that weights of fewer bits reach: unpacking costs time, and eager
+# kernels (bitsandbytes) unpack slowest. The family "" stands for every family not listed.
+FORMAT_MBU: dict[tuple[str, str], Band] = {
+    ("", "16-bit"): Band(1.0, 1.0, 1.0),
+    ("", "8-bit"): Band(0.72, 0.86, 1.0),
+    ("", "4-bit"): Band(0.30, 0.72, 0.95),
+    ("eager", "8-bit"): Band(0.12, 0.40, 0.95),
+    ("eager", "4-bit"): Band(0.25, 0.60, 0.95),
 }
 
 
@@ -137,6 +140,7 @@ def step_prior(family: str, accelerator: Accelerator | None, fmt: NumberFormat) 
     Raises KeyError where the family does not run there; the estimate refuses that first.
     """
     base = STEP_PRIORS[family, accelerator_class(accelerator)]
-    factor = FORMAT_MBU[format_class(fmt)]
+    bits = format_class(fmt)
+    factor = FORMAT_MBU.get((family, bits), FORMAT_MBU["", bits])
     mbu = Band(base.mbu.low * factor.low, base.mbu.mid * factor.mid, base.mbu.high * factor.high)
-    return StepPrior(f"{base.name}, {format_class(fmt)} weights", mbu, base.mfu, base.layer_seconds)
+    return StepPrior(f"{base.name}, {bits} weights", mbu, base.mfu, base.layer_seconds)

@@ -73,7 +73,7 @@ def device_of(instance: Instance) -> Device:
         )
     whole = instance.accelerator_fraction >= 1.0
     return Device(
-        noun=f"{accelerator.name}" if whole else f"fraction of an {accelerator.name}",
+        noun=accelerator.name if whole else _slice(instance, accelerator),
         count=instance.accelerator_count,
         usable_bytes=usable,
         # A fraction's share of bandwidth and FLOP/s is published nowhere: unknown, not guessed.
@@ -83,3 +83,7 @@ def device_of(instance: Instance) -> Device:
         link=instance.link or accelerator.link,
         link_bytes_per_s=instance.link_bytes_per_s or accelerator.link_bytes_per_s,
     )
+
+
+def _slice(instance: Instance, accelerator: Accelerator) -> str:
+    return f"{accelerator.name} slice (1/{1 / instance.accelerator_fraction:.0f})"

@@ -6,8 +6,8 @@ share x usable - weights - overhead), of what is free after loading in TensorRT-
 
 `overhead` is everything that is neither weights nor cache: context, activations of the largest
 step, sampler buffers, CUDA graphs. It is a prior with a range:
-low: 0.6 GiB, what vLLM from 0.17 on logs; high: KAITO's 2.3 GiB + 5 % of the weights per GPU;
-mid: 0.9 GiB + 2.5 % of the weights, about the median of public vLLM logs. On cards of 70 GiB and
+low: 0.15 GiB, the least that public vLLM logs imply; mid: 0.9 GiB + 2.5 % of the weights, about
+their median (0.6 GiB in all from 0.17 on); high: KAITO's 2.3 GiB + 5 % of the weights per GPU. On cards of 70 GiB and
 more other than A100, vLLM up to 0.15 warmed its sampler with 1,024 sequences: the high end there
 is at least 9.7 x 1,024 x vocabulary x 4 bytes.
 """
@@ -57,13 +57,13 @@ class Engine:
 
 
 _SERVING = Overhead(
-    0.6 * GIB,
+    0.15 * GIB,
     0.9 * GIB,
     2.3 * GIB,
     0.0,
     0.025,
     0.05,
-    "prior: vLLM logs (0.6 GiB from 0.17 on; median about 0.9 GiB + 2.5 % of weights) "
+    "prior: public vLLM logs (least 0.15 GiB, median about 0.9 GiB + 2.5 % of weights) "
     "up to KAITO's 2.3 GiB + 5 %",
 )
 _EAGER = Overhead(

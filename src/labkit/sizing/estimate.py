@@ -99,9 +99,9 @@ def estimate(
         return max_sequences(model, config, budget.kv_pool_bytes, tokens, n, paged=engine.paged)
 
     full, middle = room(workload.full_length), room(workload.mean_context)
-    running = min(config.batch, full)
+    running = 0 if blocking - STILL_TIMED else min(config.batch, full)
     prior = decode = prefill = None
-    if running and not blocking - STILL_TIMED and device.bandwidth > 0:
+    if running and device.bandwidth > 0:
         prior = step_prior(engine.family, device.accelerator, config.weight_format)
         decode = decode_step(
             model,

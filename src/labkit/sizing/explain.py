@@ -15,6 +15,7 @@ from labkit.sizing.estimate import Estimate
 from labkit.sizing.kv import kv_blocks, kv_bytes_per_sequence, kv_bytes_per_token
 from labkit.sizing.memory import max_sequences
 from labkit.sizing.parallel import ALL_REDUCES_PER_LAYER, LINK_PRIORS, link_kind
+from labkit.sizing.roofline import compute_dtype
 from labkit.sizing.step import StepTime
 from labkit.sizing.weights import (
     expected_distinct_experts,
@@ -113,13 +114,14 @@ def _weights(e: Estimate) -> Iterator[Term]:
 def _memory(e: Estimate) -> Iterator[Term]:
     budget, n = e.memory, e.tensor_parallel_size
     section = f"Memory of one device ({e.device.noun}, TP {n})"
-    fact = e.instance.accelerator.provenance.source if e.instance.accelerator else ""
+    accelerator = e.instance.accelerator
+    provenance = accelerator.provenance if accelerator else e.instance.provenance
     yield Term(
         section,
         "usable memory",
         budget.usable_bytes,
         "B",
-        fact or e.instance.provenance.source,
+        f"{_row(e)}: {provenance.source}",
     )
     yield Term(
         section,
@@ -215,13 +217,12 @@ def _occupancy(e: Estimate) -> Iterator[Term]:
 
 
 def _hardware(e: Estimate) -> Iterator[Term]:
-    section, accelerator = "Hardware", e.instance.accelerator
-    source = accelerator.provenance.source if accelerator else e.instance.provenance.source
-    if e.device.bandwidth > 0:
-        share = "" if e.device.share == 1.0 or accelerator is None else ", one core's share"
-        if accelerator is None:
-            share = ", this instance's fair share of the socket"
-        yield Term(section, "bandwidth", e.device.bandwidth, "B/s", source + share)
+    section, accelerator, device = "Hardware", e.instance.accelerator, e.device
+    if device.bandwidth > 0:
+        share = {"NeuronCore": ", one core's share", "CPU": ", fair share of the socket"}
+        yield Term(
+            section, "bandwidth", device.bandwidth, "B/s", _row(e) + share.get(device.noun, "")
+        )
     else:
         yield Term(
             section,
@@ -230,9 +231,10 @@ def _hardware(e: Estimate) -> Iterator[Term]:
             "B/s",
             f"no source gives it for {e.instance.name}: times and cost are not estimated",
         )
-    peak = e.device.peak(e.config.weight_format) if e.decode else 0.0
-    if peak > 0:
-        yield Term(section, "dense peak", peak, "FLOP/s", source)
+    peak = device.peak(e.config.weight_format) if e.decode else 0.0
+    if peak > 0 and accelerator is not None:
+        dtype = compute_dtype(accelerator, e.config.weight_format)
+        yield Term(section, f"dense peak, computing in {dtype}", peak, "FLOP/s", _row(e))
     else:
         yield Term(
             section,
@@ -346,6 +348,14 @@ def _money(e: Estimate) -> Iterator[Term]:
             "devices",
             "one replica is estimated; it is charged the whole instance",
         )
+
+
+def _row(e: Estimate) -> str:
+    """Where the device's figures stand; `usable memory` carries the sources in full."""
+    accelerator = e.instance.accelerator
+    name = accelerator.name if accelerator else e.instance.name
+    provenance = accelerator.provenance if accelerator else e.instance.provenance
+    return f"catalogue row {name}, as of {provenance.as_of.isoformat()}"
 
 
 def _room(e: Estimate, pool: float, tokens: float) -> int:

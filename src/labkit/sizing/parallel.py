@@ -23,44 +23,54 @@ ALL_REDUCES_PER_LAYER = 2
 
 @dataclass(frozen=True, slots=True)
 class LinkPrior:
-    """Latency of one all-reduce (seconds, fixed + per peer) and the share of one-way bandwidth."""
+    """What an all-reduce costs on one kind of link.
+
+    alpha: seconds of latency, fixed and per peer; share_of_two, share_of_more: of the one-way
+    bandwidth among two and among more devices; *_spread: factors on the latency and on the
+    transfer time at low, mid and high.
+    """
 
     alpha: float
     alpha_per_peer: float
     share_of_two: float
     share_of_more: float
     shared_bridge: bool
-    spread: tuple[float, float, float]  # factor on the time at low, mid, high
+    alpha_spread: tuple[float, float, float]
+    transfer_spread: tuple[float, float, float]
     source: str
 
 
 LINK_PRIORS: dict[str, LinkPrior] = {
+    # The high end: +400 us per layer (two all-reduces) fits end-to-end runs on PCIe cards.
     "pcie": LinkPrior(
-        25.4e-6,
-        1.45e-6,
-        0.94,
-        0.92,
-        True,
-        (0.7, 1.0, 1.8),
-        "prior: aiconfigurator's L40S operator tables, 13B, TP 2/4/8",
+        alpha=25.4e-6,
+        alpha_per_peer=1.45e-6,
+        share_of_two=0.94,
+        share_of_more=0.92,
+        shared_bridge=True,
+        alpha_spread=(0.7, 1.5, 7.0),
+        transfer_spread=(0.7, 1.0, 1.6),
+        source="prior: aiconfigurator's L40S operator tables (13B, TP 2/4/8), up to served runs",
     ),
     "nvlink": LinkPrior(
-        10e-6,
-        1e-6,
-        0.60,
-        0.60,
-        False,
-        (0.6, 1.0, 2.5),
-        "prior: A100 prefill at TP 2/4/8 in the same tables",
+        alpha=10e-6,
+        alpha_per_peer=1e-6,
+        share_of_two=0.60,
+        share_of_more=0.60,
+        shared_bridge=False,
+        alpha_spread=(0.6, 1.0, 5.0),
+        transfer_spread=(0.7, 1.0, 2.0),
+        source="prior: A100 prefill at TP 2/4/8 in aiconfigurator's tables",
     ),
     "neuronlink": LinkPrior(
-        15e-6,
-        1e-6,
-        0.50,
-        0.40,
-        False,
-        (0.5, 1.0, 3.0),
-        "prior: no public measurement",
+        alpha=15e-6,
+        alpha_per_peer=1e-6,
+        share_of_two=0.50,
+        share_of_more=0.40,
+        shared_bridge=False,
+        alpha_spread=(0.5, 1.0, 5.0),
+        transfer_spread=(0.5, 1.0, 3.0),
+        source="prior: no public measurement of the collectives",
     ),
 }
 
@@ -87,13 +97,19 @@ def effective_bandwidth(n: int, link: str, link_bytes_per_s: float) -> float:
 
 
 def all_reduce_seconds(message_bytes: float, n: int, link: str, link_bytes_per_s: float) -> float:
-    """Seconds for one all-reduce of `message_bytes` among `n` devices; 0 for a single one."""
+    """Seconds for one all-reduce of `message_bytes` among `n` devices; 0 for a single one.
+
+    alpha(n) + 2(n-1)/n x bytes / bw_eff(n), without the prior's spread.
+    """
     if n <= 1:
         return 0.0
+    return all_reduce_latency(n, link) + _transfer(message_bytes, n, link, link_bytes_per_s)
+
+
+def all_reduce_latency(n: int, link: str) -> float:
+    """Seconds of latency of one all-reduce among `n` devices, whatever its size."""
     prior = LINK_PRIORS[link_kind(link)]
-    moved = 2 * (n - 1) / n * message_bytes
-    latency = prior.alpha + prior.alpha_per_peer * n
-    return latency + moved / effective_bandwidth(n, link, link_bytes_per_s)
+    return prior.alpha + prior.alpha_per_peer * n
 
 
 def communication_seconds(
@@ -102,11 +118,21 @@ def communication_seconds(
     """Seconds of all all-reduces in a step carrying `tokens` tokens, with the prior's spread."""
     if n <= 1:
         return Band(0.0, 0.0, 0.0)
+    prior = LINK_PRIORS[link_kind(link)]
+    count = ALL_REDUCES_PER_LAYER * model.layers
+    latency = count * all_reduce_latency(n, link)
     message = tokens * model.hidden_size * ACTIVATION_BYTES
-    once = all_reduce_seconds(message, n, link, link_bytes_per_s)
-    total = ALL_REDUCES_PER_LAYER * model.layers * once
-    low, mid, high = LINK_PRIORS[link_kind(link)].spread
-    return Band(total * low, total * mid, total * high)
+    transfer = count * _transfer(message, n, link, link_bytes_per_s)
+    low, mid, high = (
+        latency * a + transfer * b
+        for a, b in zip(prior.alpha_spread, prior.transfer_spread, strict=True)
+    )
+    return Band(low, mid, high)
+
+
+def _transfer(message_bytes: float, n: int, link: str, link_bytes_per_s: float) -> float:
+    moved = 2 * (n - 1) / n * message_bytes
+    return moved / effective_bandwidth(n, link, link_bytes_per_s)
 
 
 def divides_heads(model: ModelSpec, n: int) -> bool:
