@@ -1,0 +1,200 @@
+"""What a run may see of this machine: the system, Python, its packages, and six rooms of ours.
+
+Paths keep their names inside the sandbox, so that compiled-in library paths still hold; only
+what is listed here is there. What must stay hidden although it lies inside a visible folder
+(the course in /usr/src, an installed `labkit` in site-packages) is covered by an empty folder.
+"""
+
+from __future__ import annotations
+
+import compileall
+import os
+import py_compile
+import shutil
+import site
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOMS = ("contract", "runner", "catalog", "sizing", "bench", "fleet")
+PACKAGE = Path(__file__).resolve().parents[1]
+_PASSWD = "root:x:0:0:root:/:/bin/false\nlearner:x:{uid}:{uid}:learner:/tmp:/bin/sh\n"
+_HOSTS = "127.0.0.1 localhost\n::1 localhost\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Python:
+    """The running interpreter, taken apart: binary, folders of the installation, packages."""
+
+    executable: Path
+    installation: tuple[Path, ...]
+    packages: tuple[Path, ...]
+
+
+def find_python() -> Python:
+    """The interpreter behind the running one (a venv's base), and where its packages lie."""
+    executable = Path(getattr(sys, "_base_executable", None) or sys.executable).resolve()
+    # Not the whole prefix: with ~/.local as prefix that would show what else is kept there.
+    parts = [
+        Path(prefix).resolve() / part
+        for prefix in (sys.base_prefix, sys.base_exec_prefix)
+        for part in ("bin", "lib", "lib64")
+    ]
+    parts += [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib")]
+    candidates = [*site.getsitepackages(), site.getusersitepackages()]
+    packages = [Path(name) for name in candidates if name in sys.path and Path(name).is_dir()]
+    return Python(executable, _outermost(parts), tuple(packages))
+
+
+def _outermost(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """The folders that exist and lie in no other of them."""
+    kept: list[Path] = []
+    for path in sorted({p for p in paths if p.is_dir()}, key=lambda p: len(p.parts)):
+        if not _within(path, kept):
+            kept.append(path)
+    return tuple(kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A private copy of what of ours goes in: readable for any user, compiled, never written to.
+
+    `root/labkit` holds the rooms, `root/etc` the few files that libraries look for, `root/mpl`
+    Matplotlib's font list, which takes seconds to build anew.
+    """
+
+    root: Path
+
+    @property
+    def etc(self) -> Path:
+        """Files for /etc."""
+        return self.root / "etc"
+
+    @property
+    def fonts(self) -> Path:
+        """Matplotlib's configuration folder with its font list."""
+        return self.root / "mpl"
+
+    @property
+    def code(self) -> Path:
+        """The folder that holds the package `labkit`, cut down to the runner's rooms."""
+        return self.root / "code"
+
+
+@contextmanager
+def stage(uid: int) -> Iterator[Stage]:
+    """Make the stage; it is removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="labkit-stage-") as folder:
+        made = Stage(Path(folder))
+        _copy_rooms(made.code / "labkit")
+        made.etc.mkdir()
+        (made.etc / "passwd").write_text(_PASSWD.format(uid=uid), encoding="utf-8")
+        (made.etc / "hosts").write_text(_HOSTS, encoding="utf-8")
+        _list_fonts(made.fonts)
+        for path in [made.root, *made.root.rglob("*")]:
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        yield made
+
+
+def _copy_rooms(target: Path) -> None:
+    target.mkdir(parents=True)
+    ignore = shutil.ignore_patterns("__pycache__")
+    for room in ROOMS:
+        if (PACKAGE / room).is_dir():
+            shutil.copytree(PACKAGE / room, target / room, ignore=ignore)
+    for name in ("__init__.py", "py.typed"):
+        shutil.copy(PACKAGE / name, target / name)
+    # Unchecked pycs: the run compares no times and may be anybody's.
+    compileall.compile_dir(
+        target, quiet=2, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
+    )
+
+
+def _list_fonts(folder: Path) -> None:
+    """Have Matplotlib list the fonts once for all runs; without Matplotlib there is no list."""
+    folder.mkdir()
+    subprocess.run(
+        [sys.executable, "-I", "-c", "import matplotlib.font_manager"],
+        env={"PATH": os.defpath, "HOME": str(folder), "MPLCONFIGDIR": str(folder)},
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Mount options for bwrap, in order: a later one covers an earlier one."""
+
+    options: tuple[str, ...]
+
+
+def view(python: Python, staged: Stage, hidden: Iterable[Path]) -> View:
+    """System, Python, packages, our rooms; without `hidden` and without an installed labkit."""
+    visible = [Path("/usr"), *(p for p in python.installation if not p.is_relative_to("/usr"))]
+    visible += [python.executable.parent] if not _within(python.executable, visible) else []
+    options = [*_system(), *_binds(visible)]
+    covered = [p.resolve() for p in (*hidden, *_own_places()) if _within(p.resolve(), visible)]
+    options += _covers(covered)
+    packages = [p for p in python.packages if not _within(p, visible) or _within(p, covered)]
+    options += _binds(packages)
+    installed = [p / "labkit" for p in python.packages if (p / "labkit").is_dir()]
+    options += _covers([*installed, *(p for p in covered if _within(p, packages))])
+    options += _bind(staged.code, Path("/labkit"))
+    options += _bind(staged.fonts, Path("/labkit-fonts"))
+    for file in staged.etc.iterdir():
+        options += ["--ro-bind", str(file), f"/etc/{file.name}"]
+    return View(tuple(options))
+
+
+def _own_places() -> list[Path]:
+    """Our package, and in a clone the clone: references, solutions and tests stand there."""
+    clone = PACKAGE.parents[1]
+    return [PACKAGE, clone] if (clone / "pyproject.toml").is_file() else [PACKAGE]
+
+
+def _system() -> list[str]:
+    options = ["--perms", "0755", "--dir", "/etc", "--ro-bind", "/usr", "/usr"]
+    for name in ("bin", "sbin", "lib", "lib32", "lib64"):
+        source = Path("/") / name
+        if source.is_symlink():
+            options += ["--symlink", os.readlink(source), str(source)]
+        elif source.is_dir():
+            options += ["--ro-bind", str(source), str(source)]
+    for name in ("ld.so.cache", "alternatives"):
+        options += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+    return options
+
+
+def _binds(paths: Iterable[Path]) -> list[str]:
+    return [option for path in paths if path != Path("/usr") for option in _bind(path, path)]
+
+
+def _bind(source: Path, target: Path) -> list[str]:
+    """Bind read-only; every folder above is made passable, else another user stops there."""
+    above = [folder for folder in reversed(target.parents) if folder != Path("/")]
+    options = [word for folder in above for word in _passable(folder)]
+    return [*options, "--ro-bind", str(source), str(target)]
+
+
+def _passable(folder: Path) -> list[str]:
+    return [] if folder.is_relative_to("/usr") else ["--perms", "0755", "--dir", str(folder)]
+
+
+def _covers(paths: Iterable[Path]) -> list[str]:
+    options: list[str] = []
+    for path in paths:
+        if path.is_dir():
+            options += ["--perms", "0755", "--size", str(1 << 20), "--tmpfs", str(path)]
+        elif path.exists():
+            options += ["--ro-bind", os.devnull, str(path)]
+    return options
+
+
+def _within(path: Path, folders: Iterable[Path]) -> bool:
+    return any(path.is_relative_to(folder) for folder in folders)

@@ -1,0 +1,209 @@
+"""What a run said, sifted: the judge's only knowledge of what happened in the sandbox.
+
+Every message is checked for shape before it counts. A learner who forges messages can only
+change their own answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from labkit.contract.answer import Wire, is_blank
+from labkit.contract.paths import valid_exercise
+
+MAX_ATTEMPTS = 100
+MAX_ERRORS = 200
+MAX_IDS = 200
+
+
+class End(StrEnum):
+    """How a run ended."""
+
+    DONE = "done"
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+    PROCESSES = "processes"
+    CRASHED = "crashed"
+    FLOODED = "flooded"
+    NOT_STARTED = "not started"
+
+
+@dataclass(frozen=True, slots=True)
+class CellError:
+    """An exception that ended a cell."""
+
+    cell: str
+    ename: str
+    evalue: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One checked answer; for a function also what the probe's calls returned.
+
+    `stopped` says why calls are missing: "" (none are), "time", "crash" or "fork".
+    """
+
+    wire: Wire
+    cell: str = ""
+    results: tuple[Wire, ...] | None = None
+    stopped: str = ""
+
+    @property
+    def blank(self) -> bool:
+        """Whether nothing was filled in: `...`, or a function that returns `...` for every call."""
+        if self.results:
+            return all(is_blank(result) for result in self.results)
+        return is_blank(self.wire)
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """The run of one submission. `attempts` keeps every check of an exercise, in order."""
+
+    end: End
+    attempts: dict[str, tuple[Answer, ...]]
+    errors: tuple[CellError, ...]
+    last_cell: str = ""
+    notes: tuple[str, ...] = ()
+    detail: str = ""  # for the instructor: what the sandbox itself printed
+
+    def answer(self, exercise: str) -> Answer | None:
+        """The last answer that is not blank; the blank where all are; None where none is."""
+        attempts = self.attempts.get(exercise, ())
+        filled = [attempt for attempt in attempts if not attempt.blank]
+        return (filled or list(attempts) or [None])[-1]
+
+
+@dataclass(slots=True)
+class Scribe:
+    """Builds a transcript from messages, in the order of their arrival."""
+
+    known: frozenset[str]
+    started: bool = False
+    done: bool = False
+    out_of_time: bool = False
+    last_cell: str = ""
+    _attempts: dict[str, list[Answer]] = field(default_factory=dict)
+    _errors: list[CellError] = field(default_factory=list)
+    _notes: dict[str, None] = field(default_factory=dict)
+
+    def note(self, text: str) -> None:
+        """Keep a remark once."""
+        if len(self._notes) < MAX_ERRORS:
+            self._notes[text] = None
+
+    def take(self, message: dict[str, Any]) -> None:
+        """Take one message; what has not the right shape is passed over with a note."""
+        kind = message.get("t")
+        handler = self._HANDLERS.get(kind) if isinstance(kind, str) else None
+        if handler is None or not handler(self, message):
+            self.note("The notebook sent messages that labkit does not send; they are ignored.")
+
+    def transcript(self, end: End, detail: str = "") -> Transcript:
+        """What has been taken so far."""
+        return Transcript(
+            end=end,
+            attempts={key: tuple(value) for key, value in self._attempts.items()},
+            errors=tuple(self._errors),
+            last_cell=self.last_cell,
+            notes=tuple(self._notes),
+            detail=detail,
+        )
+
+    def _ready(self, _message: dict[str, Any]) -> bool:
+        self.started = True
+        return True
+
+    def _done(self, _message: dict[str, Any]) -> bool:
+        self.done = True
+        return True
+
+    def _end(self, _message: dict[str, Any]) -> bool:
+        self.out_of_time = True
+        return True
+
+    def _cell(self, message: dict[str, Any]) -> bool:
+        self.last_cell = clean(message.get("cell"), 80)
+        return True
+
+    def _answer(self, message: dict[str, Any]) -> bool:
+        exercise, wire = message.get("id"), message.get("answer")
+        if not isinstance(exercise, str) or not isinstance(wire, dict):
+            return False
+        if not self._knows(exercise):
+            return True
+        attempts = self._attempts.setdefault(exercise, [])
+        if len(attempts) >= MAX_ATTEMPTS:
+            self.note(f"{exercise} was checked more than {MAX_ATTEMPTS} times.")
+            del attempts[0]
+        attempts.append(Answer(wire, clean(message.get("cell"), 80)))
+        return True
+
+    def _results(self, message: dict[str, Any]) -> bool:
+        results = message.get("results")
+        if not isinstance(results, list) or not all(isinstance(r, dict) for r in results):
+            return False
+        return self._complete(message.get("id"), tuple(results), "")
+
+    def _stopped(self, message: dict[str, Any]) -> bool:
+        how = message.get("how")
+        if how not in ("time", "crash", "fork"):
+            return False
+        return self._complete(message.get("id"), (), how)
+
+    def _complete(self, exercise: object, results: tuple[Wire, ...], stopped: str) -> bool:
+        """Add what the calls gave to the attempt that waits for it."""
+        attempts = self._attempts.get(exercise) if isinstance(exercise, str) else None
+        if not attempts:
+            return False
+        if attempts[-1].results is None:
+            attempts[-1] = Answer(attempts[-1].wire, attempts[-1].cell, results, stopped)
+        return True
+
+    def _error(self, message: dict[str, Any]) -> bool:
+        if len(self._errors) < MAX_ERRORS:
+            fields = (message.get("cell"), message.get("ename"), message.get("evalue"))
+            cell, ename, evalue = (clean(text, size) for text, size in zip(fields, (80, 80, 300), strict=True))
+            self._errors.append(CellError(cell, ename, evalue))
+        return True
+
+    def _too_long(self, message: dict[str, Any]) -> bool:
+        exercise = message.get("id")
+        if not isinstance(exercise, str) or not self._knows(exercise):
+            return True
+        self.note(f"An answer to {exercise} is larger than 1 MiB and was not read.")
+        self._attempts.setdefault(exercise, []).append(
+            Answer({"kind": "other", "type": "answer of more than 1 MiB"})
+        )
+        return True
+
+    def _knows(self, exercise: str) -> bool:
+        if exercise in self.known:
+            return True
+        if valid_exercise(exercise):
+            self.note(f"This lab has no exercise {exercise}; its answer is ignored.")
+        else:
+            self.note("An answer to something that is no exercise is ignored.")
+        return False
+
+    _HANDLERS = {
+        "ready": _ready,
+        "done": _done,
+        "end": _end,
+        "cell": _cell,
+        "answer": _answer,
+        "results": _results,
+        "stopped": _stopped,
+        "error": _error,
+        "toolong": _too_long,
+    }
+
+
+def clean(text: object, limit: int) -> str:
+    """A learner's text made safe to store and show: valid UTF-8, one line, at most `limit`."""
+    plain = str(text)[:limit] if isinstance(text, str) else ""
+    plain = plain.encode("utf-8", "replace").decode("utf-8")
+    return "".join(c if c.isprintable() else " " for c in plain)

@@ -1,0 +1,122 @@
+"""The run of one submission, as the notebook's `Lab` sees it: givens in, answers out.
+
+One process runs one submission, so there is one session; `Lab` finds it in `current()`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Mapping
+from contextvars import ContextVar
+from typing import Any
+
+from labkit.contract.answer import Wire, encode, is_blank
+from labkit.contract.errors import LabkitError
+from labkit.contract.givens import Givens
+from labkit.contract.probe import Probe, run_probe
+from labkit.runner.channel import Channel
+from labkit.runner.job import Job
+
+_UNREADABLE: Wire = {"kind": "other", "type": "unreadable object"}
+
+
+class Session:
+    """Records answers the moment they are checked and has functions probed on the spot."""
+
+    def __init__(self, job: Job, channel: Channel) -> None:
+        self.job = job
+        self.cell = ""
+        self._channel = channel
+        self._asked = 0
+        self._answers: dict[str, Any] = {}
+
+    def givens(self, exercise: str) -> Givens:
+        """What the exercise gives this learner. Raises LabkitError where it gives nothing."""
+        data: Mapping[str, Any] | None = self.job.givens.get(exercise)
+        if data is None:
+            raise LabkitError(f"Lab {self.job.lab} gives nothing for exercise {exercise!r}.")
+        return Givens.from_json(data)
+
+    def record(self, exercise: str, answer: object) -> None:
+        """Encode the answer as it is now and send it; probe it where it is a function."""
+        wire = _encode(answer)
+        if not is_blank(wire):
+            self._answers[exercise] = answer
+        self._channel.send({"t": "answer", "id": exercise, "cell": self.cell, "answer": wire})
+        if exercise in self.job.probed and wire.get("kind") == "function":
+            self._probe(exercise, answer)
+
+    def last_answer(self, exercise: str) -> Any:
+        """What was last checked for this exercise. Raises LabkitError where nothing was."""
+        if exercise not in self._answers:
+            raise LabkitError(f"Nothing to carry from exercise {exercise!r}: check it first.")
+        return self._answers[exercise]
+
+    def _probe(self, exercise: str, function: Any) -> None:
+        """Have the judge's calls made in a fork of this very state.
+
+        In a fork a function that crashes, hangs or calls os._exit costs its own exercise only,
+        and no hidden argument stays behind in the memory that the next cells see.
+        """
+        self._asked += 1
+        try:
+            child = os.fork()
+        except OSError:
+            self._channel.send({"t": "stopped", "id": exercise, "n": self._asked, "how": "fork"})
+            return
+        if child == 0:
+            self._serve(exercise, function, self._asked)
+        try:
+            _, status = os.waitpid(child, 0)
+        except ChildProcessError:
+            return  # the learner's own code waited for it
+        except BaseException:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            raise
+        if status:
+            how = "time" if os.WIFSIGNALED(status) and os.WTERMSIG(status) == 14 else "crash"
+            self._channel.send({"t": "stopped", "id": exercise, "n": self._asked, "how": how})
+
+    def _serve(self, exercise: str, function: Any, number: int) -> None:
+        """In the fork: fetch the probe, make the calls, send the results, end."""
+        try:
+            self._channel.owner = os.getpid()
+            # The default action ends the process even inside one endless C call.
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.setitimer(signal.ITIMER_REAL, self.job.limits.probe_s)
+            self._channel.send({"t": "ask", "id": exercise, "n": number})
+            message = self._channel.receive()
+            while message.get("n") != number:  # a probe whose fork died before reading it
+                message = self._channel.receive()
+            if message.get("probe") is not None:
+                results = run_probe(function, Probe.from_json(message["probe"]))
+                self._channel.send({"t": "results", "id": exercise, "n": number, "results": results})
+            os._exit(0)
+        finally:
+            os._exit(1)
+
+
+def _encode(answer: object) -> Wire:
+    """`encode`, and a wire form even for an object whose own methods raise."""
+    try:
+        return encode(answer)
+    except Exception:  # noqa: BLE001  # properties and __float__ of the answer are learner's code
+        return dict(_UNREADABLE)
+
+
+_current: ContextVar[Session | None] = ContextVar("labkit_session", default=None)
+
+
+def open_session(session: Session) -> None:
+    """Make this the session that `Lab` records to."""
+    _current.set(session)
+
+
+def current() -> Session:
+    """The running session. Raises LabkitError outside of a grading run."""
+    session = _current.get()
+    if session is None:
+        raise LabkitError("labkit.runner.Lab records answers while grading; there is no run here.")
+    return session
