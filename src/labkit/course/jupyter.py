@@ -186,6 +186,7 @@ def serve(
             time.sleep(0.5)
         say(f"JupyterLab ended by itself; its log is {server.log}")
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # stopping takes a second; once is enough
         say("\nStopping JupyterLab. Your work is saved as far as you saved it.")
         server.stop()
         return 0

@@ -19,18 +19,18 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from labkit.contract import Givens, LabkitError, Outcome, Record, Status
-from labkit.contract.answer import Wire, encode, is_blank
+from labkit.contract.answer import Wire, is_blank
 from labkit.contract.events import Event
 from labkit.contract.paths import find_workspace
-from labkit.contract.probe import run_probe
 from labkit.course import advice, records
 from labkit.course.calibration import HIT_RATIO, compare
 from labkit.course.cards import Card, Notice, Table, show
 from labkit.course.carry import value_of
 from labkit.course.identity import identify
 from labkit.course.journal import Journal, keepable
+from labkit.course.judging import judge_answer, wire_of
 from labkit.course.material import Material, load_material
-from labkit.exercises import Exercise, Tier, givens_for, judge, practice_seeds, probe_for
+from labkit.exercises import Exercise, Tier, givens_for
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -97,7 +97,7 @@ class Lab:
     def predict(self, exercise: str, value: Any = ..., confidence: Any = ...) -> Card:
         """Say a number before it is known, and how sure you are (50–100 percent). Ungraded."""
         spec = self._exercise(exercise)
-        wire = _encode(value)
+        wire = wire_of(value)
         if is_blank(wire) or confidence is ...:
             return advice.unpredicted(spec)
         if wire.get("kind") not in ("quantity", "text"):
@@ -116,10 +116,15 @@ class Lab:
                 "check takes the exercise and your answer: "
                 f'lab.check("{exercise}", {spec.answer_name}).'
             )
-        wire = _encode(answer)
         if isinstance(answer, Record):
             self._measured(answer, exercise)
-        outcome = self._judge(spec, answer, wire)
+        wire, outcome = judge_answer(
+            spec,
+            self._material.facts,
+            answer,
+            draw=self._identity.draw(exercise),
+            records=self._needed(spec),
+        )
         detail = self._reconcile(spec, wire, outcome)
         self._add(
             "check",
@@ -203,17 +208,6 @@ class Lab:
         detail = {"record": record.id, "live": record.live, "made_on": record.made_on}
         self._add("measure", exercise, detail=detail)
 
-    def _judge(self, spec: Exercise, answer: Any, wire: Wire) -> Outcome:
-        facts, learner = self._material.facts, self._identity.draw(spec.id)
-        found = self._needed(spec)
-        probe = results = None
-        if wire.get("kind") == "function" and len(found) == len(spec.needs):
-            probe = probe_for(spec, facts, practice_seeds(spec, learner), records=found)
-            results = None if probe is None else run_probe(answer, probe)
-        return judge(
-            spec, facts, wire, learner=learner, records=found, probe=probe, results=results
-        )
-
     def _reconcile(self, spec: Exercise, wire: Wire, outcome: Outcome) -> dict[str, Any]:
         """What a passed answer says about the prediction that went before it."""
         prediction = self._journal.of(spec.id).prediction
@@ -240,10 +234,3 @@ class Lab:
 
     def _add(self, what: str, exercise: str, **fields: Any) -> None:
         self._journal.add(Event(what, self._material.plan.number, exercise, **fields))
-
-
-def _encode(answer: Any) -> Wire:
-    try:
-        return encode(answer)
-    except Exception:  # noqa: BLE001  # a learner's object may raise anything when it is read
-        return {"kind": "other", "type": type(answer).__name__[:80]}

@@ -19,6 +19,7 @@ class Material:
     version: str
     exercises: Mapping[str, Exercise]
     load_facts: Callable[[], Facts]
+    declared: tuple[str, ...] = ()  # ids as the exercises' module lists them
 
     @cached_property
     def facts(self) -> Facts:
@@ -30,9 +31,11 @@ def load_material(number: str) -> Material:
     """The shipped material of a lab: "01" or "1". Raises UnknownNameError for another."""
     manifest = load_manifest(resources().manifest)
     plan = manifest.lab(number)
+    exercises = load(plan.number)
     return Material(
         plan=plan,
         version=manifest.version,
-        exercises=load(plan.number),
+        exercises={name: exercises[name] for name in plan.exercises},
         load_facts=lambda: Facts.load(manifest.snapshot),
+        declared=tuple(exercises),
     )

@@ -1,52 +1,59 @@
-"""Measurements kept in the workspace: `.labkit/records/<id>.json`, the latest of each bench."""
+"""The learner's measurements: checked in this notebook, kept in the workspace, or replayed."""
 
 from __future__ import annotations
 
 import json
-import os
-import re
+import sys
 from pathlib import Path
 
+from labkit.bench.records import graded, last, replay_wanted, write
+from labkit.bench.registry import find_bench
 from labkit.contract import LabkitError, Record
-from labkit.contract.paths import ENV_RECORDS, RECORDS_DIR, STATE_DIR
-from labkit.course.notebooks import write_bytes
-
-_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
-
-
-def folder(workspace: Path | None) -> Path | None:
-    """Where records are kept: ``LABKIT_RECORDS``, else the workspace's folder, else nowhere."""
-    named = os.environ.get(ENV_RECORDS)
-    if named:
-        return Path(named).expanduser()
-    return None if workspace is None else workspace / STATE_DIR / RECORDS_DIR
+from labkit.contract.paths import RECORDS_DIR, STATE_DIR
 
 
 def kept(record_id: str, workspace: Path | None) -> Record | None:
-    """The record of this bench that was kept last; None where there is none that can be read."""
-    home = folder(workspace)
-    if home is None or not _ID.match(record_id):
-        return None
+    """The latest record of this bench; None where there is none that can be read.
+
+    In replay it is the shipped recording, as `bench.last` says. Without a workspace it is what
+    stands in the notebook's own names, because nothing else holds it.
+    """
+    if replay_wanted() or graded():
+        try:
+            return last(record_id)
+        except LabkitError:
+            return None
+    if workspace is None:
+        return _in_notebook(record_id)
     try:
-        data = json.loads((home / f"{record_id}.json").read_text(encoding="utf-8"))
-        return Record.from_json(data)
+        find_bench(record_id)  # an unknown id is no file name to open
+        data = (workspace / STATE_DIR / RECORDS_DIR / f"{record_id}.json").read_text("utf-8")
+        return Record.from_json(json.loads(data))
     except (OSError, ValueError, LabkitError):
         return None  # an absent or torn record is one that has yet to be made
 
 
 def keep(record: Record, workspace: Path | None) -> None:
-    """Keep a record for later labs; replaces the earlier one. In memory mode does nothing.
+    """Keep a record that was handed in, for later labs; in memory mode does nothing.
 
-    Raises LabkitError when the folder cannot be written.
+    `bench` keeps what it measures; this adds a replay that a learner chose to work with. Raises
+    LabkitError when the folder cannot be written.
     """
-    home = folder(workspace)
-    if home is None or not _ID.match(record.id):
+    if workspace is None or replay_wanted():
         return
+    find_bench(record.id)
+    path = workspace / STATE_DIR / RECORDS_DIR / f"{record.id}.json"
     try:
-        home.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(record.to_json(), ensure_ascii=False, allow_nan=False)
-    except ValueError:
-        raise LabkitError(f"The record {record.id!r} holds a number that is not finite.") from None
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(record, path)
     except OSError as error:
-        raise LabkitError(f"{home} cannot be written: {error.strerror}.") from None
-    write_bytes(home / f"{record.id}.json", text.encode("utf-8"))
+        raise LabkitError(f"{path} cannot be written: {error.strerror}.") from None
+
+
+def _in_notebook(record_id: str) -> Record | None:
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is None:
+        return None
+    found = [v for v in list(shell.user_ns.values()) if isinstance(v, Record)]
+    return next((record for record in reversed(found) if record.id == record_id), None)

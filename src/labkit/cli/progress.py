@@ -1,0 +1,85 @@
+"""`labkit progress`: my labs, exercises, points, and how well I know what I know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from labkit.cli.common import console, emit_json
+from labkit.course.progress import LabProgress, Progress, course_progress, required_workspace, words
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def progress(
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show every exercise of the workspace found from here upwards, and the next thing to do.
+
+    The last answer counts; points are the notebook's word, the grade is the instructor's.
+    """
+    report = course_progress(required_workspace())
+    if json:
+        emit_json(report.to_json())
+        return
+    out = console()
+    out.print(f"Learner {report.learner or 'unknown'}", markup=False)
+    for lab in report.labs:
+        out.print()
+        out.print(_lab_table(lab))
+    _print_calibration(report)
+    out.print()
+    out.print(report.next_thing(), markup=False)
+
+
+def _lab_table(lab: LabProgress) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    points, most = lab.points
+    title = (
+        f"Lab {lab.plan.number} · {lab.plan.title}: {lab.passed} of {len(lab.rows)} passed, "
+        f"{points:g} of {most:g} points"
+    )
+    table = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("Exercise", no_wrap=True)
+    table.add_column("Title")
+    table.add_column("Status")
+    table.add_column("Points", justify="right", no_wrap=True)
+    table.add_column("Tries", justify="right", no_wrap=True)
+    for row in lab.rows:
+        cells = words(row)
+        table.add_row(*(Text(cells[name]) for name in ("id", "title", "status", "points", "tries")))
+    return table
+
+
+def _print_calibration(report: Progress) -> None:
+    from rich import box
+    from rich.table import Table
+
+    out = console()
+    found = report.calibration
+    out.print()
+    if found.bands:
+        table = Table(
+            title="Confidence and how often the prediction held",
+            title_justify="left",
+            box=box.SIMPLE_HEAD,
+            pad_edge=False,
+        )
+        for name in ("You said", "Predictions", "Held", "Share"):
+            table.add_column(name, justify="right")
+        for band in found.bands:
+            table.add_row(
+                f"{band.low}-{band.high} %",
+                str(band.predictions),
+                str(band.hits),
+                f"{band.rate:.0f} %",
+            )
+        out.print(table)
+    out.print(found.verdict, markup=False)
+    if found.undecided:
+        out.print(f"Predictions still open: {found.undecided}.", markup=False)
