@@ -103,6 +103,8 @@ class Record:
             raise LabkitError(f"This record has schema {data.get('schema')!r}; known: {SCHEMA}.")
         try:
             series = tuple(_series(item) for item in _list(data["series"], "series"))
+            if not series:
+                raise LabkitError("This record holds no measured series.")
             return cls(
                 id=_text(data["id"], "id"),
                 title=_text(data["title"], "title"),

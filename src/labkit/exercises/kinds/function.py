@@ -122,7 +122,8 @@ class FunctionKind:
                 "It must compute the answer from its arguments."
             )
         if len(wrong) < len(results):
-            return Code.OTHER, f"Right on some calls, wrong on {about}."
+            far = _how_far(results[first], right[first])
+            return Code.OTHER, f"Right on some calls, wrong on {about}. {far}"
         return Code.OTHER, f"Wrong on every call. {_how_far(results[first], right[first])}"
 
     def _same(self, left: Wire, right: Wire) -> bool:
