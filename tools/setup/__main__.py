@@ -25,6 +25,9 @@ def main(arguments: "list[str]") -> int:
             file=sys.stderr,
         )
         return 2
+    if sys.platform == "win32":
+        print("labkit runs on Linux, macOS and WSL2: open a WSL2 terminal.", file=sys.stderr)
+        return 2
     if len(arguments) != 1 or arguments[0] not in COMMANDS:
         print("usage: python -m tools.setup " + "|".join(COMMANDS), file=sys.stderr)
         return 2

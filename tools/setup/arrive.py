@@ -14,9 +14,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tools.setup.layout import venv
 from tools.setup.say import SetupError
 from tools.setup.torch_choice import Choice
-from tools.setup.torch_install import install
+from tools.setup.torch_install import install, is_here
+from tools.setup.venv import alone
 
 if TYPE_CHECKING:
     from labkit.bench.arrival import ArrivalWriter
@@ -40,7 +42,7 @@ def main(text: str, *, aloud: bool = False) -> int:
 
     choice = from_json(text)
     say = (lambda line: print(f"   {line}", flush=True)) if aloud else None
-    with ArrivalWriter(["torch", "weights"], say=say) as writer:
+    with alone(venv()), ArrivalWriter(["torch", "weights"], say=say) as writer:
         if choice is not None and not _torch(choice, writer):
             detail = "The weights are converted with torch, which is not there."
             _fail(writer, "weights", detail)
@@ -55,6 +57,8 @@ def _torch(choice: Choice, writer: ArrivalWriter) -> bool:
     def progress(state: str, done: int, total: int | None) -> None:
         writer.update("torch", State(state), done_bytes=done, total_bytes=total)
 
+    if is_here(Path(sys.executable), choice.wanted, choice.version):
+        return True  # another run brought it while this one waited
     progress("fetching", 0, choice.size)
     try:
         install(Path(sys.executable), choice, progress)

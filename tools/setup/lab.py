@@ -6,13 +6,14 @@ JupyterLab opens as soon as the light packages are there; torch and the weights 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import time
 from pathlib import Path
 
 from tools.setup.layout import ROOT, WORKSPACE
 from tools.setup.ready import arrive_behind, light_set, stop
-from tools.setup.say import SetupError, run, step
+from tools.setup.say import run, step
 
 
 def main() -> int:
@@ -45,12 +46,12 @@ def _jupyter(python: Path) -> int:
     lab = os.environ.get("LAB", "").strip()
     command = [str(python), "-m", "labkit.cli.main", "lab", *([lab] if lab else [])]
     env = {**os.environ, "LABKIT_WORKSPACE": str(WORKSPACE)}
+    # A closed terminal or a plain kill ends the server as Ctrl-C does.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     with subprocess.Popen(command, cwd=WORKSPACE, env=env) as server:
         while True:
             try:
                 return server.wait()
             except KeyboardInterrupt:
-                continue  # the terminal sent it to the server too, which is shutting down
-            except SetupError:
-                server.terminate()
-                raise
+                server.send_signal(signal.SIGINT)  # after Ctrl-C it has one already; no harm

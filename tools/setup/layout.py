@@ -19,10 +19,8 @@ def venv() -> Path:
 
 
 def venv_python(environment: Path | None = None) -> Path:
-    """The Python inside an environment, on POSIX and on Windows."""
-    folder = environment or venv()
-    windows = folder / "Scripts" / "python.exe"
-    return windows if windows.exists() else folder / "bin" / "python"
+    """The Python inside an environment (POSIX; on Windows the course runs in WSL2)."""
+    return (environment or venv()) / "bin" / "python"
 
 
 def setting(name: str) -> str:

@@ -41,7 +41,7 @@ def install_packages(python: Path) -> None:
                 [*_install(python), "--no-compile", "--require-hashes", "-r", LOCK], remedy=_OFFLINE
             )
             # pip compiles on one core; this takes all. Failures are files for other Pythons.
-            site = next((python.parent.parent).glob("[Ll]ib/**/site-packages"))
+            site = next(python.parent.parent.glob("lib/python*/site-packages"))
             run([python, "-m", "compileall", "-q", "-j", "0", site], remedy="compileall failed.")
 
     once("packages", lock, locked)

@@ -13,7 +13,7 @@ from tools.setup.packages import install_packages, install_pip
 from tools.setup.say import run, step
 from tools.setup.torch_choice import Choice
 from tools.setup.torch_install import plan
-from tools.setup.venv import ensure_venv
+from tools.setup.venv import alone, ensure_venv
 
 
 def main() -> int:
@@ -28,10 +28,11 @@ def light_set() -> tuple[Path, Choice | None]:
 
     Torch is chosen and announced before the packages are fetched, and installed after them.
     """
-    python = ensure_venv()
-    install_pip(python)
-    choice = plan(python)
-    install_packages(python)
+    with alone(ROOT):
+        python = ensure_venv()
+        install_pip(python)
+        choice = plan(python)
+        install_packages(python)
     return python, choice
 
 

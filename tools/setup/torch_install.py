@@ -24,7 +24,7 @@ def plan(python: Path) -> Choice | None:
     if wanted == "skip":
         print("── torch: left out (TORCH=skip); cells that measure the small model will say so")
         return None
-    if _here(python, wanted, version):
+    if is_here(python, wanted, version):
         return None
     with step("torch: finding out which build suits this machine"):
         choice = choose(wanted, version, setting("TORCH_INDEX"), this_machine(python))
@@ -59,7 +59,7 @@ def install(python: Path, choice: Choice, progress: Progress) -> None:
     mark_done("torch", f"{choice.wanted} {choice.version}")
 
 
-def _here(python: Path, wanted: str, version: str) -> bool:
+def is_here(python: Path, wanted: str, version: str) -> bool:
     """Whether the right torch is in place and imports; the import is tried once, then marked."""
     on_record = installed_version(python)
     if on_record is None or on_record.split("+")[0] != version:

@@ -1,23 +1,26 @@
 """The project's `.venv`: made once, kept, and made again when a run was cut short or it moved.
 
-A marker in the environment says which steps are done, each with a hash of what it depended on.
-A step is begun by deleting its mark and ended by writing it, so a run that dies in the middle
-leaves no mark behind, and the next run sees it.
+A marker in the environment says which steps are done, each with a hash of what it depended on,
+and which step is under way; a run that dies in the middle is seen by the next one.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
+import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tools.setup.layout import venv, venv_python
 from tools.setup.say import SetupError, quiet, step
 
 _MARKER = "labkit-setup.json"
+_UNFINISHED = "unfinished"
 
 
 def ensure_venv(folder: Path | None = None) -> Path:
@@ -46,11 +49,25 @@ def once(name: str, inputs: str, work: Callable[[], None], folder: Path | None =
     folder = folder or venv()
     if is_done(name, inputs, folder):
         return
-    done = _read(folder)
-    done.pop(name, None)
-    _write(folder, {**done, "unfinished": name})
+    done = {key: value for key, value in _read(folder).items() if key not in (name, _UNFINISHED)}
+    _write(folder, {**done, _UNFINISHED: name})
     work()
     _write(folder, {**done, name: _digest(inputs)})
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Hold `folder` against other runs of the set-up; waits for one that is under way."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"   another set-up of {folder} is under way; waiting for it", flush=True)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def is_done(name: str, inputs: str, folder: Path | None = None) -> bool:
@@ -73,7 +90,7 @@ def _fault(folder: Path) -> str | None:
     if quiet([venv_python(folder), "-m", "pip", "--version"]).returncode != 0:
         return "its Python no longer runs; made again"
     state = _read(folder)
-    if state.get("unfinished") == "packages":
+    if state.get(_UNFINISHED) == "packages":
         # A killed pip can leave a package half there and yet on record as installed.
         return "an earlier run was cut short; made again"
     if state and state.get("place") != str(folder):
@@ -87,7 +104,7 @@ def _read(folder: Path) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except json.JSONDecodeError:
-        return {"unfinished": "packages"}
+        return {_UNFINISHED: "packages"}
     return dict(state)
 
 
