@@ -34,4 +34,5 @@ def provenance(
         expires=as_of + life if life is not None else None,
         confidence=Confidence(row["confidence"]),
         note=row["note"],
+        dated=row.get("dated", "yes") == "yes",
     )

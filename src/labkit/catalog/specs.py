@@ -24,13 +24,18 @@ class Confidence(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a fact comes from. `expires` is None for silicon, which does not change."""
+    """Where a fact comes from. `expires` is None for silicon, which does not change.
+
+    `dated` is false where the source carries no date: then `as_of` is the day it was read, and
+    the fact is at least that old.
+    """
 
     source: str
     as_of: date
     expires: date | None = None
     confidence: Confidence = Confidence.HIGH
     note: str = ""
+    dated: bool = True
 
     def stale(self, on: date) -> bool:
         """Whether the fact has expired on the given day."""
@@ -223,6 +228,11 @@ class Price:
     def age_days(self, on: date) -> int:
         """Days between the price's date and `on`: to be shown wherever the price is."""
         return (on - self.provenance.as_of).days
+
+    def age(self, on: date) -> str:
+        """The age for people: "67 d", or "≥ 0 d" where only the day of reading is known."""
+        at_least = "" if self.provenance.dated else "≥ "
+        return f"{at_least}{self.age_days(on)} d"
 
 
 @dataclass(frozen=True, slots=True)
