@@ -33,7 +33,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("doctor", "doctor", "doctor", LEARN, "Say what this machine can run."),
     Command("estimate", "estimate", "estimate", SIZE, "Size one model on one instance."),
     Command("catalog", "catalog", "app", SIZE, "Show or check the facts, with source and age."),
-    Command("bench", "bench", "app", SIZE, "Measure this machine, or replay a recording."),
+    Command("bench", "bench", "bench", SIZE, "Measure this machine, or replay a recording."),
     Command("grade", "grade", "grade", TEACH, "Grade submissions in the sandbox."),
     Command("dev", "dev", "app", TEACH, "Build the labs and prove their exercises."),
 )

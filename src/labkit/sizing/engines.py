@@ -6,10 +6,11 @@ share x usable - weights - overhead), of what is free after loading in TensorRT-
 
 `overhead` is everything that is neither weights nor cache: context, activations of the largest
 step, sampler buffers, CUDA graphs. It is a prior with a range:
-low: 0.15 GiB, the least that public vLLM logs imply; mid: 0.9 GiB + 2.5 % of the weights, about
-their median (0.6 GiB in all from 0.17 on); high: KAITO's 2.3 GiB + 5 % of the weights per GPU. On cards of 70 GiB and
-more other than A100, vLLM up to 0.15 warmed its sampler with 1,024 sequences: the high end there
-is at least 9.7 x 1,024 x vocabulary x 4 bytes.
+low: 0.15 GiB, the least that public vLLM logs imply;
+mid: 0.9 GiB + 2.5 % of the weights, about their median (0.6 GiB in all from 0.17 on);
+high: KAITO's 2.3 GiB + 5 % of the weights per GPU. On cards of 70 GiB and more other than A100,
+vLLM up to 0.15 warmed its sampler with 1,024 sequences: the high end there is at least
+9.7 x 1,024 x vocabulary x 4 bytes + 0.6 GiB.
 """
 
 from __future__ import annotations
@@ -57,133 +58,125 @@ class Engine:
 
 
 _SERVING = Overhead(
-    0.15 * GIB,
-    0.9 * GIB,
-    2.3 * GIB,
-    0.0,
-    0.025,
-    0.05,
-    "prior: public vLLM logs (least 0.15 GiB, median about 0.9 GiB + 2.5 % of weights) "
+    low_bytes=0.15 * GIB,
+    mid_bytes=0.9 * GIB,
+    mid_share=0.025,
+    high_bytes=2.3 * GIB,
+    high_share=0.05,
+    source="prior: public vLLM logs (least 0.15 GiB, median about 0.9 GiB + 2.5 % of weights) "
     "up to KAITO's 2.3 GiB + 5 %",
 )
 _EAGER = Overhead(
-    0.5 * GIB,
-    1.0 * GIB,
-    2.5 * GIB,
-    0.0,
-    0.02,
-    0.05,
-    "prior: CUDA context and activations of an eager step",
+    low_bytes=0.5 * GIB,
+    mid_bytes=1.0 * GIB,
+    mid_share=0.02,
+    high_bytes=2.5 * GIB,
+    high_share=0.05,
+    source="prior: CUDA context and activations of an eager step",
 )
 _LLAMA_CPP = Overhead(
-    0.3 * GIB,
-    0.8 * GIB,
-    2.0 * GIB,
-    0.0,
-    0.01,
-    0.03,
-    "prior: compute buffers; on a CPU instance also the operating system",
+    low_bytes=0.3 * GIB,
+    mid_bytes=0.8 * GIB,
+    mid_share=0.01,
+    high_bytes=2.0 * GIB,
+    high_share=0.03,
+    source="prior: compute buffers; on a CPU instance also the operating system",
 )
 _NEURON = Overhead(
-    0.3 * GIB,
-    0.8 * GIB,
-    2.0 * GIB,
-    0.0,
-    0.02,
-    0.08,
-    "prior: runtime, compiled graphs and scratch space per NeuronCore",
+    low_bytes=0.3 * GIB,
+    mid_bytes=0.8 * GIB,
+    mid_share=0.02,
+    high_bytes=2.0 * GIB,
+    high_share=0.08,
+    source="prior: runtime, compiled graphs and scratch space per NeuronCore",
 )
 
-ENGINES: Mapping[str, Engine] = MappingProxyType(
-    {
-        engine.name: engine
-        for engine in (
-            Engine(
-                "vllm",
-                "serving",
-                ("gpu",),
-                _ALL_WEIGHTS,
-                (*_FLOATS, "fp8"),
-                0.90,
-                _SERVING,
-                min_compute_capability=7.0,
-            ),
-            Engine(
-                "sglang",
-                "serving",
-                ("gpu",),
-                _ALL_WEIGHTS,
-                (*_FLOATS, "fp8"),
-                0.88,
-                _SERVING,
-                min_compute_capability=7.5,
-            ),
-            Engine(
-                "tensorrt-llm",
-                "serving",
-                ("gpu",),
-                ("fp32", "fp16", "bf16", "fp8", "int8", "int4", "mxfp4", "nvfp4"),
-                (*_FLOATS, "fp8", "int8"),
-                0.90,
-                _SERVING,
-                utilization_of="free",
-                min_compute_capability=8.0,
-            ),
-            Engine(
-                "tgi",
-                "serving",
-                ("gpu",),
-                (*_FLOATS, "fp8", "int8", "int4"),
-                (*_FLOATS, "fp8"),
-                0.95,
-                _SERVING,
-                min_compute_capability=7.0,
-            ),
-            Engine(
-                "lmdeploy",
-                "serving",
-                ("gpu",),
-                (*_FLOATS, "fp8", "int8", "int4", "mxfp4"),
-                (*_FLOATS, "int8", "int4"),
-                0.80,
-                _SERVING,
-                utilization_of="free",
-                min_compute_capability=7.0,
-            ),
-            Engine(
-                "transformers",
-                "eager",
-                ("gpu",),
-                _ALL_WEIGHTS,
-                _FLOATS,
-                1.0,
-                _EAGER,
-                paged=False,
-            ),
-            Engine(
-                "llama.cpp",
-                "llama.cpp",
-                ("gpu", "cpu"),
-                (*_FLOATS, "int8", "int4", "mxfp4"),
-                (*_FLOATS, "int8", "int4"),
-                1.0,
-                _LLAMA_CPP,
-                paged=False,
-            ),
-            Engine(
-                "neuron",
-                "neuron",
-                ("neuron",),
-                ("fp32", "fp16", "bf16", "fp8", "int8"),
-                (*_FLOATS, "fp8"),
-                1.0,
-                _NEURON,
-                loader="state_dict",
-                paged=False,
-            ),
-        )
-    }
+_LIST = (
+    Engine(
+        name="vllm",
+        family="serving",
+        kinds=("gpu",),
+        weight_formats=_ALL_WEIGHTS,
+        kv_formats=(*_FLOATS, "fp8"),
+        utilization=0.90,
+        overhead=_SERVING,
+        min_compute_capability=7.0,
+    ),
+    Engine(
+        name="sglang",
+        family="serving",
+        kinds=("gpu",),
+        weight_formats=_ALL_WEIGHTS,
+        kv_formats=(*_FLOATS, "fp8"),
+        utilization=0.88,
+        overhead=_SERVING,
+        min_compute_capability=7.5,
+    ),
+    Engine(
+        name="tensorrt-llm",
+        family="serving",
+        kinds=("gpu",),
+        weight_formats=_ALL_WEIGHTS,
+        kv_formats=(*_FLOATS, "fp8", "int8"),
+        utilization=0.90,
+        overhead=_SERVING,
+        utilization_of="free",
+        min_compute_capability=8.0,
+    ),
+    Engine(
+        name="tgi",
+        family="serving",
+        kinds=("gpu",),
+        weight_formats=(*_FLOATS, "fp8", "int8", "int4"),
+        kv_formats=(*_FLOATS, "fp8"),
+        utilization=0.95,
+        overhead=_SERVING,
+        min_compute_capability=7.0,
+    ),
+    Engine(
+        name="lmdeploy",
+        family="serving",
+        kinds=("gpu",),
+        weight_formats=(*_FLOATS, "fp8", "int8", "int4", "mxfp4"),
+        kv_formats=(*_FLOATS, "int8", "int4"),
+        utilization=0.80,
+        overhead=_SERVING,
+        utilization_of="free",
+        min_compute_capability=7.0,
+    ),
+    Engine(
+        name="transformers",
+        family="eager",
+        kinds=("gpu",),
+        weight_formats=_ALL_WEIGHTS,
+        kv_formats=_FLOATS,
+        utilization=1.0,
+        overhead=_EAGER,
+        paged=False,
+    ),
+    Engine(
+        name="llama.cpp",
+        family="llama.cpp",
+        kinds=("gpu", "cpu"),
+        weight_formats=(*_FLOATS, "int8", "int4", "mxfp4"),
+        kv_formats=(*_FLOATS, "int8", "int4"),
+        utilization=1.0,
+        overhead=_LLAMA_CPP,
+        paged=False,
+    ),
+    Engine(
+        name="neuron",
+        family="neuron",
+        kinds=("neuron",),
+        weight_formats=(*_FLOATS, "fp8", "int8"),
+        kv_formats=(*_FLOATS, "fp8"),
+        utilization=1.0,
+        overhead=_NEURON,
+        loader="state_dict",
+        paged=False,
+    ),
 )
+ENGINES: Mapping[str, Engine] = MappingProxyType({engine.name: engine for engine in _LIST})
 
 DEFAULT_ENGINE: Mapping[str, str] = MappingProxyType(
     {"gpu": "vllm", "neuron": "neuron", "cpu": "llama.cpp"}

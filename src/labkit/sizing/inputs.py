@@ -8,7 +8,7 @@ are not an error but a refusal of the estimate (see `refusal`).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from labkit.catalog.formats import number_format
 from labkit.catalog.specs import NumberFormat
@@ -116,23 +116,16 @@ class EngineConfig:
     gpu_memory_utilization: float | None = None
     loader: str | None = None
     block_tokens: int = 16
+    weight_format: NumberFormat = field(init=False, repr=False, compare=False)
+    kv_format: NumberFormat = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        number_format(self.weights)
-        number_format(self.kv)
+        # Resolved once: an estimate asks for them a dozen times.
+        object.__setattr__(self, "weight_format", number_format(self.weights))
+        object.__setattr__(self, "kv_format", number_format(self.kv))
         require_count("batch", self.batch)
         require_count("block_tokens", self.block_tokens)
         if self.tensor_parallel_size is not None:
             require_count("tensor_parallel_size", self.tensor_parallel_size)
         if self.gpu_memory_utilization is not None:
             require_fraction("gpu_memory_utilization", self.gpu_memory_utilization, zero_ok=False)
-
-    @property
-    def weight_format(self) -> NumberFormat:
-        """The format of the quantizable weights."""
-        return number_format(self.weights)
-
-    @property
-    def kv_format(self) -> NumberFormat:
-        """The format of the KV cache."""
-        return number_format(self.kv)

@@ -91,7 +91,7 @@ def overhead_band(model: ModelSpec, device: Device, engine: Engine, weights_byte
         and device.usable_bytes >= _BIG_CARD_BYTES
         and not _is_a100(device)
     ):
-        high = max(high, 9.7 * _WARM_UP_SEQUENCES * model.vocab_size * 4 + prior.low_bytes)
+        high = max(high, 9.7 * _WARM_UP_SEQUENCES * model.vocab_size * 4 + 0.6 * GIB)
     return Band(
         prior.low_bytes + prior.low_share * weights_bytes,
         prior.mid_bytes + prior.mid_share * weights_bytes,

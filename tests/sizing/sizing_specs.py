@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 
-import pytest
-
+from labkit.catalog.formats import number_format
 from labkit.catalog.specs import (
     Accelerator,
     Attention,
@@ -23,7 +22,7 @@ MIB = 2**20
 GIB = 2**30
 
 
-def llama(  # noqa: PLR0917
+def llama(
     name: str,
     layers: int,
     heads: int,
@@ -96,14 +95,12 @@ GEMMA_2 = replace(
 # DeepSeek-V2-Lite's cache: one latent of 512 + 64 per token and layer, shared by 16 heads.
 MLA = replace(
     llama("mla-16b", 27, 16, 16, 128, 2048, 10944, 102400),
-    attention=(
-        Attention("mla", 27, 16, 16, 192, value_head_dim=128, latent_dim=512, rope_dim=64),
-    ),
+    attention=(Attention("mla", 27, 16, 16, 192, value_head_dim=128, latent_dim=512, rope_dim=64),),
 )
 BERT = replace(llama("bert-base", 12, 12, 12, 64, 768, 3072, 30522), kind="encoder")
 
 
-def card(  # noqa: PLR0917
+def card(
     name: str,
     capability: str,
     mib: int,
@@ -137,9 +134,7 @@ T4 = card(
     "T4", "7.5", 15_360, "GDDR6", 320, {"fp32": 8.1, "fp16": 65, "int8": 130},
     link_gb_per_s=16, formats=("fp32", "fp16", "fp8", "int8", "int4", "nvfp4"),
 )  # fmt: skip
-A10G = card(
-    "A10G", "8.6", 22_888, "GDDR6", 600, {"fp32": 35, "fp16": 70, "bf16": 70, "int8": 140}
-)
+A10G = card("A10G", "8.6", 22_888, "GDDR6", 600, {"fp32": 35, "fp16": 70, "bf16": 70, "int8": 140})
 L4 = card(
     "L4", "8.9", 22_888, "GDDR6", 300,
     {"fp32": 30.3, "fp16": 121, "bf16": 121, "fp8": 242, "int8": 242},
@@ -228,7 +223,6 @@ ALL_INSTANCES = (
     G4DN, G5, G5_12XL, G5_48XL, G6, G6E, G6E_48XL, G6F, P4D, P5, INF2, INF2_48XL, CPU, CPU_UNKNOWN,
 )  # fmt: skip
 
-
-@pytest.fixture
-def specs() -> dict[str, ModelSpec]:
-    return {model.name: model for model in ALL_MODELS}
+BF16, FP16, FP8, INT8, INT4, MXFP4 = (
+    number_format(name) for name in ("bf16", "fp16", "fp8", "int8", "int4", "mxfp4")
+)
