@@ -35,6 +35,10 @@ class Samples:
         """CPU seconds ÷ wall seconds over all samples; above 1 with several threads."""
         return sum(self.cpu_s) / sum(self.wall_s)
 
+    def noise(self, share_limit: float = CPU_SHARE_LIMIT) -> float:
+        """The worse of spread and missing CPU share, as a multiple of what is allowed."""
+        return max(self.spread / SPREAD_LIMIT, share_limit / max(self.cpu_share, 1e-3))
+
     def milliseconds(self) -> tuple[float, ...]:
         """Each wall time in ms."""
         return tuple(1e3 * seconds for seconds in self.wall_s)
@@ -63,15 +67,19 @@ def repeat(
     min_samples: int = 5,
     max_samples: int = 40,
     budget_s: float = 1.0,
-    attempts: int = 3,
-    spread_limit: float = SPREAD_LIMIT,
+    attempts: int = 4,
+    pause_s: float = 0.5,
+    retry_until: float = float("inf"),
+    share_limit: float = CPU_SHARE_LIMIT,
     sync: Callable[[], object] | None = None,
 ) -> Samples:
     """Time `step` until `budget_s` has passed, but at least `min_samples` times.
 
-    `sync` waits for an asynchronous device before each clock reading. A set whose spread exceeds
-    `spread_limit` is thrown away and taken again, up to `attempts` times; the quietest set is
-    returned, with the number of tries, and the caller judges whether it is quiet enough.
+    `sync` waits for an asynchronous device before each clock reading; `share_limit` is 0 for one,
+    since the CPU then only waits. A set with too much spread or too small a CPU share is thrown
+    away and, after a pause, taken again: up to `attempts` times, and not after `retry_until`
+    (`time.perf_counter`). The quietest set is returned, with the number of tries; the caller
+    judges whether it is quiet enough.
     """
     wait = sync or _nothing
     for _ in range(warmup):
@@ -79,10 +87,12 @@ def repeat(
     wait()
     best: Samples | None = None
     for attempt in range(1, attempts + 1):
+        if attempt > 1:
+            time.sleep(pause_s * (attempt - 1))  # what disturbed it may pass
         taken = _take(step, wait, range(min_samples, max_samples), budget_s)
-        if best is None or taken.spread < best.spread:
+        if best is None or taken.noise(share_limit) < best.noise(share_limit):
             best = replace(taken, attempts=attempt)
-        if best.spread <= spread_limit:
+        if best.noise(share_limit) <= 1.0 or time.perf_counter() > retry_until:
             break
     if best is None:
         raise ValueError("attempts must be at least 1")

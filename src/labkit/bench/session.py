@@ -19,6 +19,8 @@ class Session:
     quick: bool
     threads: int
     report: Report
+    # On a busy machine nearly everything is noisy: trying all of it again would take minutes.
+    retry_until: float = float("inf")
     options: dict[str, Any] = field(default_factory=dict)
 
     def say(self, text: str, done: int | None = None, total: int | None = None) -> None:
@@ -36,7 +38,9 @@ class Session:
 
     def time(self, step: Callable[[], object], **options: Any) -> Samples:
         """`measure.repeat` with this device's way of waiting."""
-        return repeat(step, sync=self.sync, **options)
+        if self.device != "cpu":
+            options |= {"sync": self.sync, "share_limit": 0.0}
+        return repeat(step, retry_until=self.retry_until, **options)
 
 
 @dataclass(slots=True)

@@ -1,0 +1,59 @@
+"""`labkit bench NAME`: measure this machine from a terminal, replay a recording, or make one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from labkit.bench import measure, process, progress, records
+from labkit.bench.registry import BENCHES, find_bench
+from labkit.bench.weights import describe_weights
+from labkit.cli.common import emit_json, fail
+
+WEIGHTS = "weights"
+_NAMES = ", ".join((*BENCHES, WEIGHTS))
+
+
+def bench(
+    name: Annotated[str, typer.Argument(help=f"What to measure: {_NAMES} (fetches them).")],
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer sizes and samples.")] = False,
+    replay: Annotated[bool, typer.Option("--replay", help="Show the shipped recording.")] = False,
+    record: Annotated[
+        bool, typer.Option("--record", help="Measure and make this the shipped recording.")
+    ] = False,
+    device: Annotated[
+        str | None, typer.Option(help="cuda, mps or cpu; default: the best that works.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
+) -> None:
+    """Measure this machine, or replay a recording; `weights` only fetches the model's weights."""
+    if name == WEIGHTS:
+        _fetch_weights(as_json)
+        return
+    find_bench(name)
+    if record and (quick or replay):
+        fail("--record needs a full live measurement: leave out --quick and --replay.")
+    options = {"device": device} if device else {}
+    found = measure(name, replay=replay or None, quick=quick, **options)
+    if record:
+        if not found.live:
+            fail("--record needs a live measurement, and LABKIT_REPLAY asks for recordings.")
+        found = replace(found, live=False)
+        path = records.recordings_dir() / f"{name}.json"
+        records.write(found, path)
+    if as_json:
+        emit_json(found.to_json())
+    else:
+        print(found)
+
+
+def _fetch_weights(as_json: bool) -> None:
+    with progress.ProgressLine() as line:
+        process.run_job(WEIGHTS, report=line, timeout_s=3600)
+    found = describe_weights()
+    if as_json:
+        emit_json(found)
+    else:
+        print(f"{found['label']}\n{found['meaning']}")

@@ -1,0 +1,230 @@
+"""What `labkit doctor` looks at: one small function per line, each with its remedy.
+
+No check imports anything heavy into this process, and none may raise for what it finds missing.
+"""
+
+from __future__ import annotations
+
+import ctypes.util
+import importlib.metadata
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from labkit.bench.arrival import read_arrival
+from labkit.bench.cache import cache_dir
+from labkit.bench.hardware import read_cpu, read_memory
+from labkit.bench.process import run_job
+from labkit.bench.weights import describe_weights
+from labkit.contract import LabkitError
+from labkit.contract.paths import find_workspace
+
+GIB = 2**30
+LEAST_MEMORY = 4 * GIB
+LEAST_DISK = 3 * 10**9
+
+
+class Status(StrEnum):
+    """How a check came out."""
+
+    OK = "ok"
+    ATTENTION = "attention"
+    MISSING = "missing"
+
+    @property
+    def symbol(self) -> str:
+        """A sign beside the word, so that neither colour nor reading alone carries it."""
+        return {"ok": "✓", "attention": "!", "missing": "✗"}[self.value]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report; `remedy` says what to do, `data` is for --json."""
+
+    name: str
+    status: Status
+    text: str
+    remedy: str = ""
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+def _ok(name: str, text: str, **data: Any) -> Finding:
+    return Finding(name, Status.OK, text, data=data)
+
+
+def python() -> Finding:
+    """The interpreter."""
+    version = platform.python_version()  # an older Python could not have come this far
+    return _ok("Python", version, version=version)
+
+
+def system() -> Finding:
+    """The operating system, and what it cannot do."""
+    name = f"{platform.system()} {platform.machine()}"
+    if platform.system() == "Linux":
+        return _ok("System", name, system=name)
+    text = f"{name}: the labs run here, grading submissions does not"
+    return Finding("System", Status.ATTENTION, text, "Grade on a Linux machine.", {"system": name})
+
+
+def processor() -> Finding:
+    """Model, usable cores, caches and whether it has BF16 units."""
+    cpu = read_cpu()
+    caches = ", ".join(f"{name} {_size(size)}" for name, size in cpu.caches.items())
+    units = {True: "BF16 units", False: "no BF16 units: BF16 products are slow", None: ""}
+    parts = (cpu.model, f"{cpu.cores} core{'s' * (cpu.cores > 1)}", caches, units[cpu.bf16_units])
+    text = "; ".join(part for part in parts if part)
+    return _ok("CPU", text, model=cpu.model, cores=cpu.cores, caches=cpu.caches, isa=list(cpu.isa))
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**20:g} MiB" if count >= 2**20 else f"{count / 2**10:g} KiB"
+
+
+def memory() -> Finding:
+    """Main memory that this process may use, control group included."""
+    found = read_memory()
+    data = {"total_bytes": found.total_bytes, "available_bytes": found.available_bytes}
+    if found.total_bytes is None:
+        return _ok("Memory", "this system does not tell", **data)
+    whose = " (limit of its control group)" if found.limited else ""
+    text = f"{found.total_bytes / GIB:.1f} GiB{whose}"
+    if found.available_bytes is None:
+        return _ok("Memory", text, **data)
+    text += f", {found.available_bytes / GIB:.1f} GiB free"
+    if found.available_bytes < LEAST_MEMORY:
+        remedy = "Measurements want 4 GiB free: close other programs, or replay recordings."
+        return Finding("Memory", Status.ATTENTION, text, remedy, data)
+    return _ok("Memory", text, **data)
+
+
+def disk() -> Finding:
+    """Free space where the cache lies."""
+    folder = cache_dir()
+    there = next(path for path in (folder, *folder.parents) if path.is_dir())
+    free = shutil.disk_usage(there).free
+    text = f"{free / 1e9:.0f} GB free for the cache"
+    data = {"free_bytes": free, "cache": str(folder)}
+    if free < LEAST_DISK:
+        remedy = "Free 3 GB, or set LABKIT_CACHE to a folder with room."
+        return Finding("Disk", Status.ATTENTION, text, remedy, data)
+    return _ok("Disk", text, **data)
+
+
+def torch() -> Finding:
+    """torch's build and threads and the device it would use, asked in a process of its own."""
+    arrival = read_arrival()
+    if arrival and not arrival.finished and not arrival.stopped():
+        text = f"on its way: {arrival.line()}"
+        return Finding("torch", Status.ATTENTION, text, "Wait for it; cells that need it wait too.")
+    try:
+        found = run_job("torch", timeout_s=120)
+    except LabkitError as error:
+        remedy = "Run `make lab`: it installs the build that suits this machine."
+        return Finding("torch", Status.MISSING, str(error), remedy)
+    build = f"CUDA {found['cuda_build']}" if found["cuda_build"] else "CPU build"
+    text = f"{found['version']} ({build}, {found['cpu_capability']})"
+    if found["device"] == "cpu":
+        text += "; no GPU that it can use, so measurements run on the CPU, one thread"
+    else:
+        size = found["device_memory_bytes"] / GIB
+        text += f"; measurements run on {found['device_name']} ({size:.1f} GiB)"
+    return _ok("torch", text, **found)
+
+
+def weights() -> Finding:
+    """Which weights of the small model are in use, and why that matters."""
+    found = describe_weights()
+    text = f"{found['label']}. {found['meaning']}"
+    if found["present"]:
+        return _ok("Weights", text, **found)
+    remedy = "`labkit bench weights` fetches them now."
+    return Finding("Weights", Status.ATTENTION, text, remedy, found)
+
+
+def jupyter() -> Finding:
+    """JupyterLab and the kernel."""
+    try:
+        versions = {name: importlib.metadata.version(name) for name in ("jupyterlab", "ipykernel")}
+    except importlib.metadata.PackageNotFoundError as error:
+        return Finding("JupyterLab", Status.MISSING, f"no {error.name}", "Run `make lab`.")
+    text = ", ".join(f"{name} {version}" for name, version in versions.items())
+    return _ok("JupyterLab", text, **versions)
+
+
+def browser() -> Finding:
+    """A Chromium, which only the browser test needs."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next((path for name in names if (path := shutil.which(name))), None)
+    if found:
+        return _ok("Browser test", Path(found).name, program=Path(found).name)
+    remedy = "Only `make test` needs it: install the packages chromium and chromium-driver."
+    return Finding("Browser test", Status.ATTENTION, "no Chromium", remedy)
+
+
+def workspace() -> Finding:
+    """The learner's workspace, as seen from the current folder."""
+    found = find_workspace()
+    if found:
+        return _ok("Workspace", str(found), path=str(found))
+    remedy = "`labkit init DIR --learner ID` makes one; `make lab` does so in a clone."
+    text = "none here: progress would be kept in memory only"
+    return Finding("Workspace", Status.ATTENTION, text, remedy)
+
+
+def sandbox() -> Finding:
+    """Whether submissions can be graded in isolation here, tried and not guessed."""
+    name = "Grading sandbox"
+    if platform.system() != "Linux":
+        return Finding(name, Status.MISSING, "Linux only", "Grade on a Linux machine.")
+    root = os.geteuid() == 0
+    lacking = [] if shutil.which("bwrap") else ["bubblewrap"]
+    if not ctypes.util.find_library("seccomp"):
+        lacking.append("libseccomp2")
+    if lacking:
+        remedy = f"Install the system package{'s' * (len(lacking) > 1)} {' and '.join(lacking)}."
+        text = f"no {' and no '.join(lacking)}: `labkit grade` refuses to run"
+        return Finding(name, Status.MISSING, text, remedy, {"root": root, "lacking": lacking})
+    if not _namespaces_work():
+        remedy = "Allow unprivileged user namespaces, or grade as root on this machine."
+        text = "bubblewrap cannot make its namespaces: `labkit grade` refuses to run"
+        return Finding(name, Status.MISSING, text, remedy, {"root": root})
+    text = "bubblewrap, namespaces and libseccomp work"
+    if root:
+        return _ok(name, f"{text}; as root, each worker gets a user of its own", root=root)
+    return _ok(name, f"{text}; not root, so workers share this user", root=root)
+
+
+def _namespaces_work() -> bool:
+    command = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true"]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+CHECKS: tuple[Callable[[], Finding], ...] = (
+    python,
+    system,
+    processor,
+    memory,
+    disk,
+    torch,
+    weights,
+    jupyter,
+    workspace,
+    sandbox,
+    browser,
+)
+
+
+def examine(checks: Iterable[Callable[[], Finding]] = CHECKS) -> list[Finding]:
+    """Run every check in order."""
+    return [check() for check in checks]
