@@ -71,6 +71,7 @@ def bert(raw: Mapping[str, Any], name: str) -> ModelSpec:
             other=layers * biases + 2 * hidden + hidden,
         ),
         native_format="fp32",
+        rest_format="fp32",
         flops_per_inference=2.0 * BERT_TOKENS * layers * per_layer + attention_flops + 2.0 * pooler,
         note=f"FLOPs are those of one input of {BERT_TOKENS} tokens.",
     )
@@ -130,6 +131,7 @@ def resnet(raw: Mapping[str, Any], name: str) -> ModelSpec:
             other=norms + classes,
         ),
         native_format="fp32",
+        rest_format="fp32",
         flops_per_inference=2.0 * (multiply_adds + width * classes),
         note=f"FLOPs are those of one {IMAGE_SIDE} x {IMAGE_SIDE} image.",
     )

@@ -68,7 +68,7 @@ def show(
             if not rows:
                 fail(f"No {table} with {match!r} in the name.")
         if json:
-            emit_json([plain(row) for row in rows])
+            emit_json([plain(row, day) for row in rows])
             return
         out = console()
         view.print_table(rows, columns, out, f"{table}, snapshot {catalog.snapshot}, on {day}")
@@ -80,7 +80,7 @@ def show(
         return
     thing = _find(catalog, what)
     if json:
-        emit_json(plain(thing))
+        emit_json(plain(thing, day))
     else:
         detail(thing, day, console())
 
@@ -104,8 +104,8 @@ def check(
                 "snapshot": catalog.snapshot,
                 "on": day.isoformat(),
                 "facts": total,
-                "stale": [_fact(fact) for fact in stale],
-                "unsourced": [_fact(fact) for fact in bare],
+                "stale": [_fact(fact, day) for fact in stale],
+                "unsourced": [_fact(fact, day) for fact in bare],
             }
         )
     else:
@@ -146,8 +146,8 @@ def _name(row: Any) -> str:
     return row[0] if isinstance(row, tuple) else str(row.name)
 
 
-def _fact(fact: Fact) -> dict[str, Any]:
-    return {"table": fact.table, "name": fact.name, "provenance": plain(fact.provenance)}
+def _fact(fact: Fact, day: date) -> dict[str, Any]:
+    return {"table": fact.table, "name": fact.name, "provenance": plain(fact.provenance, day)}
 
 
 def _overview(catalog: Catalog, day: date, json: bool) -> None:

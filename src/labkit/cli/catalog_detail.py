@@ -23,19 +23,21 @@ _WORDS: Mapping[type, str] = MappingProxyType(
 )
 
 
-def plain(value: Any) -> Any:
-    """Records as JSON: dates in ISO form, a price row with its instance, a device by its name."""
-    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], Price):
-        return {"instance": value[0], **plain(value[1])}
+def plain(value: Any, day: date) -> Any:
+    """A record as JSON: dates in ISO form, a price with its age, a device by its name."""
+    if isinstance(value, tuple) and [type(part) for part in value] == [str, Price]:
+        return {"instance": value[0], **plain(value[1], day)}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
         if fields.get("accelerator") is not None:
             fields["accelerator"] = fields["accelerator"].name
-        return {key: plain(inner) for key, inner in fields.items()}
+        if isinstance(value, Price):
+            fields |= {"age_days": value.age_days(day), "stale": value.provenance.stale(day)}
+        return {key: plain(inner, day) for key, inner in fields.items()}
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, tuple | list):
-        return [plain(inner) for inner in value]
+        return [plain(inner, day) for inner in value]
     return value
 
 
@@ -46,7 +48,7 @@ def detail(thing: Any, day: date, out: Console) -> None:
         out.print(f"  parameters: {thing.params.total:,}")
     if isinstance(thing, NumberFormat):
         out.print(f"  bits per weight, scales included: {thing.bits_per_weight:g}")
-    for line in view.field_lines(plain(thing)):
+    for line in view.field_lines(plain(thing, day)):
         out.print(line)
     provenance = getattr(thing, "provenance", None)
     note = getattr(thing, "note", "")
