@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import date, timedelta
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labkit.catalog import Catalog, checks, snapshots
@@ -52,6 +52,7 @@ def test_prices_expire_and_silicon_does_not():
     assert len(late) == len(list(CATALOG.prices()))
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.dates(date(2024, 1, 1), date(2030, 1, 1)), st.integers(0, 400))
 def test_what_is_stale_stays_stale(day, later):
     first = {f.name for f in stale_facts(CATALOG, day)}

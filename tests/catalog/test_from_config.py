@@ -260,7 +260,7 @@ def spec_or_sentence(fields: dict) -> tuple[ModelSpec | None, str]:
         return None, str(error)
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=300)
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     base=st.sampled_from(sorted(records(Catalog.load().snapshot))),
     changes=st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=4),

@@ -138,7 +138,7 @@ def small_config(draw, family: str) -> dict:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_every_family_on_random_small_configurations(family, data):
     fields = data.draw(small_config(family))
