@@ -3,6 +3,25 @@
 from __future__ import annotations
 
 import pytest
+
+from labkit.sizing import (
+    active_parameters,
+    arithmetic_intensity,
+    attainable_flops,
+    compute_bound_context_limit,
+    critical_batch,
+    decode_bytes,
+    decode_ceiling_tokens_per_s,
+    decode_step_seconds,
+    kv_blocks,
+    kv_bytes_per_token,
+    max_cached_tokens,
+    prefill_floor_seconds,
+    resident_weight_bytes,
+    ridge_point,
+    streamed_weight_bytes,
+    usd_per_million_tokens,
+)
 from tests.sizing.sizing_specs import (
     A10G,
     A100,
@@ -25,25 +44,6 @@ from tests.sizing.sizing_specs import (
     SMOLLM2,
     T4,
     TINYLLAMA,
-)
-
-from labkit.sizing import (
-    active_parameters,
-    arithmetic_intensity,
-    attainable_flops,
-    compute_bound_context_limit,
-    critical_batch,
-    decode_bytes,
-    decode_ceiling_tokens_per_s,
-    decode_step_seconds,
-    kv_blocks,
-    kv_bytes_per_token,
-    max_cached_tokens,
-    prefill_floor_seconds,
-    resident_weight_bytes,
-    ridge_point,
-    streamed_weight_bytes,
-    usd_per_million_tokens,
 )
 
 

@@ -5,6 +5,31 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
+from labkit.catalog.formats import number_format
+from labkit.sizing import (
+    EngineConfig,
+    RefusalCode,
+    SizingError,
+    Workload,
+    compute_dtype,
+    compute_peak,
+    decode_flops,
+    estimate,
+    expected_distinct_experts,
+    experts_touched,
+    kv_bytes_per_sequence,
+    kv_bytes_per_token,
+    kv_growth_bytes_per_token,
+    kv_heads_per_device,
+    prefill_floor_seconds,
+    resident_weight_bytes,
+    resident_weight_parts,
+    ridge_point,
+    streamed_weight_bytes,
+)
+from labkit.sizing.device import device_of
+from labkit.sizing.weights import device_weight_bytes
 from tests.sizing.sizing_specs import (
     A10G,
     BF16,
@@ -37,31 +62,6 @@ from tests.sizing.sizing_specs import (
     SMOLLM2,
     T4,
 )
-
-from labkit.catalog.formats import number_format
-from labkit.sizing import (
-    EngineConfig,
-    RefusalCode,
-    SizingError,
-    Workload,
-    compute_dtype,
-    compute_peak,
-    decode_flops,
-    estimate,
-    expected_distinct_experts,
-    experts_touched,
-    kv_bytes_per_sequence,
-    kv_bytes_per_token,
-    kv_growth_bytes_per_token,
-    kv_heads_per_device,
-    prefill_floor_seconds,
-    resident_weight_bytes,
-    resident_weight_parts,
-    ridge_point,
-    streamed_weight_bytes,
-)
-from labkit.sizing.device import device_of
-from labkit.sizing.weights import device_weight_bytes
 
 CHAT = Workload(512, 256)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 import typer
@@ -69,6 +70,8 @@ def estimate(
     if price not in PRICE_KINDS:
         near = nearest(price, PRICE_KINDS) or PRICE_KINDS
         fail(f"Unknown price {price!r}: use {' or '.join(near)}.")
+    if not re.fullmatch(r"[a-z]{2}(-[a-z]+)+-\d", region):
+        fail(f"Unknown region {region!r}: write it as AWS does, e.g. us-east-1.")
     spec = ModelSpec.from_config(model)
     machine = Catalog.load().instance(instance)
     weights = weights or spec.native_format
@@ -81,7 +84,8 @@ def estimate(
         gpu_memory_utilization=utilization,
         loader=loader,
     )
-    slo = SLO(ttft_ms=ttft_ms, tpot_ms=tpot_ms) if ttft_ms or tpot_ms else None
+    promised = ttft_ms is not None or tpot_ms is not None
+    slo = SLO(ttft_ms=ttft_ms, tpot_ms=tpot_ms) if promised else None
     workload = Workload(prompt, output, slo=slo, prefix_hit_rate=prefix_hit_rate)
     result = run_estimate(spec, machine, config, workload, price_kind=price, region=region)
     if json:

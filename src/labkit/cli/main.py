@@ -33,6 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = _dispatch(arguments)
         sys.stdout.flush()
+        if code == INTERRUPTED:
+            raise KeyboardInterrupt
     except LabkitError as error:
         print(error, file=sys.stderr)
         return BAD_INPUT
@@ -89,7 +91,8 @@ def _run(command: Command, arguments: list[str]) -> int:
             args=arguments, prog_name=f"labkit {command.name}", standalone_mode=False
         )
     except typer.Abort as abort:
-        # Typer turns Ctrl-C into Abort; a declined question is an Abort without that cause.
+        # Typer turns Ctrl-C into exit code 130, older ones into an Abort with that cause; a
+        # declined question is an Abort without it.
         if isinstance(abort.__cause__ or abort.__context__, KeyboardInterrupt):
             raise KeyboardInterrupt from None
         print("Stopped.", file=sys.stderr)
