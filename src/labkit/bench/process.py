@@ -39,7 +39,9 @@ def run_job(
     threads: int = 1,
     timeout_s: float = 600,
 ) -> dict[str, Any]:
-    """Run job `name` of the registry in a fresh process and return its JSON result.
+    """Run job `name` in a fresh process and return its JSON result.
+
+    `name` is one of the registry's, or "module:function" for a function of (options, report).
 
     `report` gets each Progress. Raises LabkitError with the job's own message, WorkerFailed when
     it died or exceeded `timeout_s`; KeyboardInterrupt passes through after the worker is gone.

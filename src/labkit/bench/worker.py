@@ -1,5 +1,6 @@
 """The worker process: ``python -m labkit.bench.worker JOB OPTIONS`` runs one job and reports.
 
+JOB is a name of the registry, or "module:function" for a function of (options, report).
 It speaks JSON lines on standard output: {"event": "progress" | "result" | "error", …}. Whatever a
 library prints goes to standard error instead. When its standard input closes, its parent is gone,
 and it ends itself and its children.
@@ -49,7 +50,7 @@ def main(arguments: list[str]) -> int:
         if name in BENCHES:
             result = _measure(BENCHES[name], options, report).to_json()
         else:
-            result = _find(TASKS[name])(options, report)
+            result = _find(TASKS.get(name, name))(options, report)
     except LabkitError as error:
         tell("error", message=str(error))
         return 2
