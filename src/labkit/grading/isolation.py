@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes.util
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -11,7 +13,6 @@ from pathlib import Path
 
 from labkit.contract.errors import LabkitError
 from labkit.grading.profile import FIRST_UID, Level, Tools, become
-from labkit.grading.seccomp import build_filter
 
 _APPARMOR = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
 _PACKAGES = {"bwrap": "bubblewrap", "setpriv": "util-linux", "choom": "util-linux"}
@@ -32,7 +33,7 @@ class Isolation:
 
 
 _WORDS = {
-    Level.FULL: "Each run has its own user id, namespaces without network, and a system call filter.",
+    Level.FULL: "Each run has its own user id, its own namespaces, no network, and a call filter.",
     Level.NAMESPACES: (
         "Each run has its own namespaces without network and a system call filter, but your user "
         "id; all runs share it. Grade as root to give each run a user id of its own."
@@ -43,16 +44,12 @@ _WORDS = {
 def detect() -> Isolation:
     """The best level that works here, tried out with a harmless command."""
     if sys.platform != "linux":
-        return Isolation(Level.NONE, "Grading needs Linux: on macOS and Windows use a Linux machine or WSL2.")
+        return Isolation(
+            Level.NONE, "Grading needs Linux: on macOS and Windows use a Linux machine or WSL2."
+        )
     missing = _missing()
     if missing:
-        return Isolation(
-            Level.NONE,
-            f"Grading needs {_list(missing)} to keep notebooks apart from this machine: install "
-            f"{'it' if len(missing) == 1 else 'them'}, for example with "
-            f"`apt-get install {' '.join(m for m in missing if m != 'pyseccomp') or 'libseccomp2'}`.",
-            missing,
-        )
+        return Isolation(Level.NONE, _lacking(missing), missing)
     tools = find_tools()
     levels = [Level.FULL, Level.NAMESPACES] if os.geteuid() == 0 else [Level.NAMESPACES]
     said = ""
@@ -74,10 +71,10 @@ def find_tools() -> Tools:
 
 def _missing() -> tuple[str, ...]:
     names = [package for name, package in _PACKAGES.items() if shutil.which(name) is None]
-    try:
-        build_filter()
-    except LabkitError:
-        names += ["libseccomp2", "pyseccomp"]
+    if importlib.util.find_spec("pyseccomp") is None:
+        names.append("pyseccomp")
+    if ctypes.util.find_library("seccomp") is None:
+        names.append("libseccomp2")
     return tuple(dict.fromkeys(names))
 
 
@@ -104,6 +101,16 @@ def _try(level: Level, tools: Tools) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     return "" if done.returncode == 0 else (done.stderr.strip() or f"exit code {done.returncode}")
+
+
+def _lacking(missing: tuple[str, ...]) -> str:
+    system = [name for name in missing if name != "pyseccomp"]
+    remedy = [f"`apt-get install {' '.join(system)}`"] if system else []
+    remedy += ["`pip install pyseccomp`"] if "pyseccomp" in missing else []
+    return (
+        f"Grading needs {_list(missing)} to keep notebooks apart from this machine: "
+        f"install {'it' if len(missing) == 1 else 'them'} with {' and '.join(remedy)}."
+    )
 
 
 def _why_not(said: str) -> str:

@@ -23,7 +23,7 @@ from pathlib import Path
 
 ROOMS = ("contract", "runner", "catalog", "sizing", "bench", "fleet")
 PACKAGE = Path(__file__).resolve().parents[1]
-_PASSWD = "root:x:0:0:root:/:/bin/false\nlearner:x:{uid}:{uid}:learner:/tmp:/bin/sh\n"
+_USERS = "root:x:0:0:root:/:/bin/false\nlearner:x:{uid}:{uid}:learner:/tmp:/bin/sh\n"
 _HOSTS = "127.0.0.1 localhost\n::1 localhost\n"
 
 
@@ -93,7 +93,7 @@ def stage(uid: int) -> Iterator[Stage]:
         made = Stage(Path(folder))
         _copy_rooms(made.code / "labkit")
         made.etc.mkdir()
-        (made.etc / "passwd").write_text(_PASSWD.format(uid=uid), encoding="utf-8")
+        (made.etc / "passwd").write_text(_USERS.format(uid=uid), encoding="utf-8")
         (made.etc / "hosts").write_text(_HOSTS, encoding="utf-8")
         _list_fonts(made.fonts)
         for path in [made.root, *made.root.rglob("*")]:
@@ -163,7 +163,7 @@ def _system() -> list[str]:
     for name in ("bin", "sbin", "lib", "lib32", "lib64"):
         source = Path("/") / name
         if source.is_symlink():
-            options += ["--symlink", os.readlink(source), str(source)]
+            options += ["--symlink", str(source.readlink()), str(source)]
         elif source.is_dir():
             options += ["--ro-bind", str(source), str(source)]
     for name in ("ld.so.cache", "alternatives"):

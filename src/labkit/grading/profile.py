@@ -14,10 +14,14 @@ from enum import StrEnum
 from pathlib import Path
 
 from labkit.contract.paths import ENV_RECORDS, ENV_REPLAY, ENV_RUNNER
-from labkit.grading.mounts import Python, View
+from labkit.grading.mounts import View
 from labkit.runner.job import Limits
 
 FIRST_UID = 61001
+# Inside the sandbox, where each run has an empty one of its own.
+HOME = "/tmp"  # noqa: S108
+WORK = f"{HOME}/work"
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108
 
 
 class Level(StrEnum):
@@ -39,7 +43,7 @@ class Tools:
 
 def arguments(level: Level, seen: View, limits: Limits, env: Mapping[str, str]) -> list[str]:
     """bwrap's options: namespaces, mounts, environment."""
-    shared_memory = str(limits.disk)
+    disk = str(limits.disk)
     return [
         *_namespaces(level),
         "--die-with-parent",
@@ -50,12 +54,12 @@ def arguments(level: Level, seen: View, limits: Limits, env: Mapping[str, str]) 
         *seen.options,
         "--proc", "/proc",
         "--dev", "/dev",
-        "--perms", "1777", "--size", shared_memory, "--tmpfs", "/dev/shm",
+        "--perms", "1777", "--size", disk, "--tmpfs", _SHARED_MEMORY,
         "--remount-ro", "/dev",
-        "--perms", "1777", "--size", str(limits.disk), "--tmpfs", "/tmp",
-        "--perms", "0777", "--dir", "/tmp/work",
+        "--perms", "1777", "--size", disk, "--tmpfs", HOME,
+        "--perms", "0777", "--dir", WORK,
         "--remount-ro", "/",
-        "--chdir", "/tmp/work",
+        "--chdir", WORK,
     ]  # fmt: skip
 
 

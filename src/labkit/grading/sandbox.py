@@ -19,7 +19,7 @@ from labkit.contract.probe import Probe
 from labkit.grading.driver import drive
 from labkit.grading.isolation import Isolation, detect, find_tools
 from labkit.grading.mounts import Stage, find_python, stage, view
-from labkit.grading.profile import FIRST_UID, Level, arguments, command, environment
+from labkit.grading.profile import FIRST_UID, HOME, Level, arguments, command, environment
 from labkit.grading.seccomp import build_filter
 from labkit.grading.transcript import End, Transcript
 from labkit.runner.job import Cell, Job
@@ -103,7 +103,7 @@ class BubblewrapSandbox:
         self._tools = find_tools()
         self._python = find_python()
         self._view = view(self._python, staged, (*hidden, staged.root))
-        self._env = environment("/tmp", "/labkit", self._python.packages)
+        self._env = environment(HOME, "/labkit", self._python.packages)
         self._filter = build_filter()
         self._slots = _Slots()
 

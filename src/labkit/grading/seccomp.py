@@ -6,6 +6,7 @@ Built at run time through libseccomp, so that it fits the machine's architecture
 from __future__ import annotations
 
 import errno
+import importlib
 import tempfile
 from typing import Any
 
@@ -44,7 +45,7 @@ _UNKNOWN = -1  # libseccomp's __NR_SCMP_ERROR
 def build_filter() -> bytes:
     """The filter as BPF. Raises LabkitError naming the package where libseccomp is missing."""
     try:
-        import pyseccomp
+        pyseccomp = _library()
     except (ImportError, RuntimeError, OSError):
         raise LabkitError(
             "Grading needs libseccomp and pyseccomp: install the system package libseccomp2 "
@@ -75,9 +76,13 @@ def build_filter() -> bytes:
         return file.read()
 
 
+def _library() -> Any:
+    """pyseccomp, which carries no types."""
+    return importlib.import_module("pyseccomp")
+
+
 def _add(rules: Any, action: Any, name: str, *args: Any) -> None:
     """Add one rule; a call that this libseccomp does not know by name has none to break."""
-    import pyseccomp
-
+    pyseccomp = _library()
     if pyseccomp.resolve_syscall(pyseccomp.Arch.NATIVE, name) != _UNKNOWN:
         rules.add_rule(action, name, *args)

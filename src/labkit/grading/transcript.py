@@ -6,6 +6,7 @@ change their own answers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -74,7 +75,7 @@ class Transcript:
         """The last answer that is not blank; the blank where all are; None where none is."""
         attempts = self.attempts.get(exercise, ())
         filled = [attempt for attempt in attempts if not attempt.blank]
-        return (filled or list(attempts) or [None])[-1]
+        return next(reversed(filled or list(attempts)), None)
 
 
 @dataclass(slots=True)
@@ -98,7 +99,7 @@ class Scribe:
     def take(self, message: dict[str, Any]) -> None:
         """Take one message; what has not the right shape is passed over with a note."""
         kind = message.get("t")
-        handler = self._HANDLERS.get(kind) if isinstance(kind, str) else None
+        handler = _HANDLERS.get(kind) if isinstance(kind, str) else None
         if handler is None or not handler(self, message):
             self.note("The notebook sent messages that labkit does not send; they are ignored.")
 
@@ -166,7 +167,9 @@ class Scribe:
     def _error(self, message: dict[str, Any]) -> bool:
         if len(self._errors) < MAX_ERRORS:
             fields = (message.get("cell"), message.get("ename"), message.get("evalue"))
-            cell, ename, evalue = (clean(text, size) for text, size in zip(fields, (80, 80, 300), strict=True))
+            cell, ename, evalue = (
+                clean(text, size) for text, size in zip(fields, (80, 80, 300), strict=True)
+            )
             self._errors.append(CellError(cell, ename, evalue))
         return True
 
@@ -189,17 +192,18 @@ class Scribe:
             self.note("An answer to something that is no exercise is ignored.")
         return False
 
-    _HANDLERS = {
-        "ready": _ready,
-        "done": _done,
-        "end": _end,
-        "cell": _cell,
-        "answer": _answer,
-        "results": _results,
-        "stopped": _stopped,
-        "error": _error,
-        "toolong": _too_long,
-    }
+
+_HANDLERS: dict[str, Callable[[Scribe, dict[str, Any]], bool]] = {
+    "ready": Scribe._ready,
+    "done": Scribe._done,
+    "end": Scribe._end,
+    "cell": Scribe._cell,
+    "answer": Scribe._answer,
+    "results": Scribe._results,
+    "stopped": Scribe._stopped,
+    "error": Scribe._error,
+    "toolong": Scribe._too_long,
+}
 
 
 def clean(text: object, limit: int) -> str:

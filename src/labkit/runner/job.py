@@ -50,7 +50,7 @@ class Job:
     probed: frozenset[str] = frozenset()
     records: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
 
     def to_line(self) -> bytes:
         """The job as one line of JSON, newline included."""

@@ -92,7 +92,9 @@ class Session:
                 message = self._channel.receive()
             if message.get("probe") is not None:
                 results = run_probe(function, Probe.from_json(message["probe"]))
-                self._channel.send({"t": "results", "id": exercise, "n": number, "results": results})
+                self._channel.send(
+                    {"t": "results", "id": exercise, "n": number, "results": results}
+                )
             os._exit(0)
         finally:
             os._exit(1)

@@ -20,8 +20,9 @@ class _SilentHook(DisplayHook):
     """Keeps `_` and `Out`, but does not render the value: rendering is the learner's code."""
 
     def __call__(self, result: Any = None) -> None:
-        if result is not None and not self.quiet():
-            self.update_user_ns(result)
+        hook: Any = self  # IPython's own code is not annotated
+        if result is not None and not hook.quiet():
+            hook.update_user_ns(result)
 
 
 class _SilentPublisher(DisplayPublisher):

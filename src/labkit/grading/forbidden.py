@@ -1,0 +1,168 @@
+"""Whether an answer imports what it was to be written without, told from its text alone.
+
+Followed are the names that the answer reaches: its own cell, the functions it calls, the imports
+they use. A demonstration of the engine elsewhere in the notebook is nobody's offence.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+# The root package gives these names on first use; `from labkit import estimate` hides a module.
+ROOT_NAMES: Mapping[str, str] = {
+    "Catalog": "labkit.catalog",
+    "ModelSpec": "labkit.catalog",
+    "EngineConfig": "labkit.sizing",
+    "Estimate": "labkit.sizing",
+    "SLO": "labkit.sizing",
+    "Workload": "labkit.sizing",
+    "estimate": "labkit.sizing",
+    "bench": "labkit.bench",
+}
+# Ways to reach any module by a name that no reader of the text can see.
+_BACK_DOORS = frozenset(
+    {"__import__", "importlib", "exec", "eval", "compile", "globals", "get_ipython", "pkgutil"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """One statement at the top of a cell (of an import: one name of it)."""
+
+    binds: frozenset[str]
+    uses: frozenset[str]
+    imports: frozenset[str]  # modules and module members, dotted
+    dotted: frozenset[str]  # attribute chains, "labkit.sizing.roofline"
+    aliases: frozenset[tuple[str, str]]  # ("lk", "labkit") of `import labkit as lk`
+    cell: int
+
+
+def forbidden_use(
+    sources: Sequence[str], starts: Iterable[int], names: Iterable[str], forbids: Iterable[str]
+) -> str | None:
+    """The forbidden module (or back door) that the answer reaches; None where there is none.
+
+    `sources` are the code cells, `starts` the positions of the answer's own cells, `names` what
+    the answer is called. A cell that is no Python is passed over: it does not run either.
+    """
+    units = [unit for i, source in enumerate(sources) for unit in _units(source, i)]
+    reached = _reach(units, frozenset(starts), frozenset(names))
+    modules = list(forbids)
+    aliases = {alias: name for unit in units for alias, name in unit.aliases}
+    for unit in reached:
+        targets = unit.imports | {_resolve(dotted, aliases) for dotted in unit.dotted}
+        for module in modules:
+            if any(_is_inside(target, module) for target in targets):
+                return module
+        doors = unit.uses & _BACK_DOORS | targets & {"sys.modules"}
+        if doors:
+            return min(doors)
+    return None
+
+
+def _reach(units: Sequence[_Unit], starts: frozenset[int], names: frozenset[str]) -> list[_Unit]:
+    todo = [u for u in units if u.cell in starts or u.binds & names]
+    reached: dict[int, _Unit] = {}
+    while todo:
+        unit = todo.pop()
+        if id(unit) in reached:
+            continue
+        reached[id(unit)] = unit
+        # "*" is a star import: it may be the origin of any name.
+        todo += [u for u in units if u.binds & unit.uses or ("*" in u.binds and unit.uses)]
+    return list(reached.values())
+
+
+def _units(source: str, cell: int) -> Iterator[_Unit]:
+    for statement in _parse(source):
+        if isinstance(statement, (ast.Import, ast.ImportFrom)):
+            yield from _import_units(statement, cell)
+            continue
+        inner = [n for n in ast.walk(statement) if isinstance(n, (ast.Import, ast.ImportFrom))]
+        hidden = [unit for node in inner for unit in _import_units(node, cell)]
+        yield _Unit(
+            binds=frozenset(_bound(statement)),
+            uses=frozenset(n.id for n in ast.walk(statement) if isinstance(n, ast.Name)),
+            imports=frozenset(target for unit in hidden for target in unit.imports),
+            dotted=frozenset(_chains(statement)),
+            aliases=frozenset(pair for unit in hidden for pair in unit.aliases),
+            cell=cell,
+        )
+
+
+def _parse(source: str) -> list[ast.stmt]:
+    try:
+        from IPython.core.inputtransformer2 import TransformerManager
+
+        transformer: Any = TransformerManager  # IPython's own code is not annotated
+        plain: str = transformer().transform_cell(source)
+        return ast.parse(plain).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+
+
+def _import_units(node: ast.Import | ast.ImportFrom, cell: int) -> Iterator[_Unit]:
+    for alias in node.names:
+        head = alias.name.split(".")[0]
+        bound = alias.asname or head
+        if isinstance(node, ast.ImportFrom):
+            target = _member(node.module or "", alias.name)
+        else:
+            target = alias.name
+        yield _Unit(
+            binds=frozenset([bound]),
+            uses=frozenset([target.split(".")[0]]),
+            imports=frozenset([target]),
+            dotted=frozenset(),
+            aliases=frozenset([(bound, target)] if alias.asname else []),
+            cell=cell,
+        )
+
+
+def _member(module: str, name: str) -> str:
+    if module == "labkit" and name in ROOT_NAMES:
+        return f"{ROOT_NAMES[name]}.{name}"
+    return module if name == "*" else f"{module}.{name}"
+
+
+def _bound(statement: ast.stmt) -> Iterator[str]:
+    """Names that the statement binds in the notebook itself, not inside a function."""
+    todo: list[ast.AST] = [statement]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, ast.Lambda):
+            continue
+        else:
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id
+            elif isinstance(node, ast.alias):
+                yield node.asname or node.name.split(".")[0]
+            todo += list(ast.iter_child_nodes(node))
+
+
+def _chains(statement: ast.stmt) -> Iterator[str]:
+    for node in ast.walk(statement):
+        parts: list[str] = []
+        inner: ast.AST = node
+        while isinstance(inner, ast.Attribute):
+            parts.append(inner.attr)
+            inner = inner.value
+        if parts and isinstance(inner, ast.Name):
+            yield ".".join([inner.id, *reversed(parts)])
+
+
+def _resolve(dotted: str, aliases: Mapping[str, str]) -> str:
+    """`lk.estimate` → `labkit.sizing.estimate`, by way of `import labkit as lk`."""
+    head, _, rest = dotted.partition(".")
+    full = f"{aliases.get(head, head)}.{rest}"
+    module, _, name = full.partition(".")
+    return _member(module, name) if module == "labkit" and "." not in name else full
+
+
+def _is_inside(target: str, module: str) -> bool:
+    return target == module or target.startswith(f"{module}.")
