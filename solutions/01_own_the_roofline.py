@@ -90,7 +90,7 @@ fig.tight_layout()
 # a slope, an edge at the ridge, and a flat top. Williams, Waterman and Patterson published it
 # in 2009 under the name *roofline*.
 
-# %% exercise 1.7
+# %% exercise 1.7 given=false
 
 # %% [markdown]
 # ## How fast can it write?
@@ -121,7 +121,7 @@ fig.tight_layout()
 # So far one pass over the weights served one token. With a batch of 16 sequences the same pass
 # serves 16 tokens. The bytes stay the same; the FLOPs grow sixteenfold; the intensity grows too.
 
-# %% exercise 1.11
+# %% exercise 1.11 given=false
 
 # %% [markdown]
 # This is what the function says for one model on two chips: tokens per second of all sequences
@@ -132,7 +132,7 @@ fig.tight_layout()
 from labkit.sizing import critical_batch, decode_ceiling_tokens_per_s
 
 llama = catalog.model("llama-3-8b")
-batches = [2**n for n in range(11)]
+batches = [round(2 ** (n / 8)) for n in range(81)]
 
 fig, ax = plt.subplots(figsize=(8, 4))
 for name, style in (("A10G", "-"), ("H100", "--")):
@@ -178,7 +178,7 @@ print(f"{smollm2.params.total:,} parameters; {streamed / 1e6:,.0f} MB to stream 
 
 # %% [markdown]
 # Before you measure: **which share of the ceiling will it reach, in percent?** Say a number, and
-# how sure you are that you are within a factor of 1.5 (50 = a coin toss, 100 = certain). Nobody
+# how sure you are that you are within a factor of 1.25 (50 = a coin toss, 100 = certain). Nobody
 # grades this. At the end you see how well you know what you know.
 
 # %% predict 1.13 value=50 confidence=60
@@ -195,9 +195,9 @@ decode
 # %% [markdown]
 # ### Where the rest went
 #
-# On the CPUs we measured the share is well below one half. On data-centre GPUs serving engines
-# reach about two thirds with models of 7B and more. Something else takes time, and the
-# roofline does not know it. Your record does.
+# The machine of our recording reaches less than half of its ceiling. Serving engines on
+# data-centre GPUs, with models of 7B and more, get about two thirds of theirs. Something else
+# takes time. The roofline does not know what; your record does.
 
 # %% exercise 1.14
 
@@ -205,8 +205,8 @@ decode
 # ### Is batching free?
 #
 # Everything about serving rests on one claim: below the knee, another sequence in the batch costs
-# no time. Look at your own decode-shaped products. The bars show how much longer a batch takes
-# than batch 1; the line is what the roofline predicts for your machine.
+# no time. Look at your own decode-shaped products. The bars are what you measured. The line is
+# what the roofline allows with your bandwidth and your peak: flat at first, then rising.
 
 # %% id="sweep-figure"
 record = bench.machine(replay=True) if machine is ... else machine
@@ -217,16 +217,15 @@ read, peak = record.median("bandwidth.read") * 1e9, {
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True)
 for ax, fmt in zip(axes, ("fp32", "bf16")):
     points = bench.sweep_points(record, fmt)
-    first = points[0]
     rows = range(len(points))
-    ax.bar(rows, [p.seconds / first.seconds for p in points], color="#0969da", label="measured")
-    roof = [max(p.bytes / read, p.flop / peak[fmt]) for p in points]
-    ax.plot(rows, [seconds / roof[0] for seconds in roof], "ko-", label="roofline")
+    ax.bar(rows, [1e3 * p.seconds for p in points], color="#0969da", label="measured")
+    roof = [1e3 * max(p.bytes / read, p.flop / peak[fmt]) for p in points]
+    ax.plot(rows, roof, "ko-", label="roofline")
     ax.set_xticks(rows, [str(p.batch) for p in points])
     ax.set_xlabel("batch (rows)")
     ax.set_title(f"{fmt.upper()} weights", loc="left")
     ax.spines[["top", "right"]].set_visible(False)
-axes[0].set_ylabel("time, batch 1 = 1")
+axes[0].set_ylabel("milliseconds")
 axes[0].legend(frameon=False)
 fig.suptitle(record.origin(), fontsize=8, x=0.01, ha="left")
 fig.tight_layout()
@@ -259,7 +258,7 @@ else:
 # On a CPU this cell has nothing to do.
 
 # %% id="big-decode"
-if record.hardware.get("device", "cpu") == "cpu":
+if record.facts["device"] == "cpu":
     print("No GPU here: SmolLM2 above is the right measurement for a CPU.")
 else:
     big = bench.big_decode()

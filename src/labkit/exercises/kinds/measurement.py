@@ -28,8 +28,8 @@ class MeasurementKind:
     name: str = "measurement"
 
     def stub(self, exercise: Exercise) -> str:
-        """The blank, with the call that fills it as a comment."""
-        return f"{exercise.answer_name} = ...  # bench.{self.bench}()"
+        """The blank, and a line that shows the record, so that it travels in the notebook."""
+        return f"{exercise.answer_name} = ...  # bench.{self.bench}()\n{exercise.answer_name}"
 
     def probe(self, exercise: Exercise, givens: Sequence[Givens]) -> Probe | None:
         """No calls: the record alone decides."""

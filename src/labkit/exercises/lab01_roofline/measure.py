@@ -82,7 +82,7 @@ MEASURE = Exercise(
     statement=(
         "`bench.machine()` measures three things on one thread: how fast memory can be read and "
         "copied, how fast a large matrix product runs, and how long a decode-shaped product takes "
-        "at batch 1 to 64. It takes about half a minute. Close what you can close first.\n\n"
+        "at batch 1 to 64. It takes up to a minute. Close what you can close first.\n\n"
         "**Hand in the record.** Any speed earns the point; what is checked is whether the "
         "numbers can belong together. If the machine is too busy, the bench says so and offers "
         "the recording of another machine."
@@ -96,6 +96,6 @@ MEASURE = Exercise(
         "machine = bench.machine(), then hand `machine` to the check.",
         "On a busy or borrowed machine: machine = bench.machine(replay=True)",
     ),
-    solution="machine = bench.machine()",
+    solution="machine = bench.machine()\nmachine",
     praise="Now you know three numbers about your machine that no box is labelled with.",
 )
