@@ -23,6 +23,7 @@ from labkit.sizing import (
     kv_growth_bytes_per_token,
     kv_heads_per_device,
     prefill_floor_seconds,
+    prefill_flops,
     resident_weight_bytes,
     resident_weight_parts,
     ridge_point,
@@ -140,6 +141,14 @@ def test_moe_flops_are_those_of_the_routed_experts_only():
     dense = decode_flops(replace(MIXTRAL, moe=None))
     routed = 2 * 2 * 32 * MIXTRAL.params.per_expert
     assert decode_flops(MIXTRAL) == pytest.approx(dense + routed)
+
+
+def test_mla_scores_the_latent_at_decode_and_expanded_heads_in_prefill():
+    per_token = decode_flops(MLA, context=1000) - decode_flops(MLA)
+    assert per_token == pytest.approx(1000 * 27 * 2 * 16 * (2 * 512 + 64))
+    quadratic = prefill_flops(MLA, 2000) - 2 * prefill_flops(MLA, 1000)
+    head = 2 * MLA.params.head
+    assert quadratic == pytest.approx(1000**2 * 27 * 2 * 16 * (192 + 128) - head, rel=1e-6)
 
 
 def test_sliding_layers_stop_growing_at_their_window():

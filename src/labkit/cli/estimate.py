@@ -24,17 +24,17 @@ def estimate(
     instance: Annotated[str, typer.Argument(help="An EC2 instance type, e.g. g5.xlarge.")],
     weights: Annotated[
         str | None,
-        typer.Option(help="Weight format: bf16, fp16, fp8, int8, int4, …  [default: the model's]"),
+        typer.Option(help="Weight format: bf16, fp16, fp8, int8, int4, … (default: the model's)"),
     ] = None,
     kv: Annotated[
         str | None,
-        typer.Option(help="KV-cache format.  [default: the 16-bit format the weights compute in]"),
+        typer.Option(help="KV-cache format (default: the 16-bit one the weights compute in)."),
     ] = None,
     tp: Annotated[
         int | None,
         typer.Option(
-            help="tensor_parallel_size: GPUs, or NeuronCores on inf2 and trn.  "
-            "[default: 1 GPU, or one Neuron chip]"
+            help="tensor_parallel_size: GPUs, or NeuronCores on inf2 and trn "
+            "(default: one GPU, or one Neuron chip)."
         ),
     ] = None,
     batch: Annotated[int, typer.Option(help="Sequences in flight at once.")] = 1,
@@ -62,10 +62,11 @@ def estimate(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON; terms included.")] = False,
 ) -> None:
-    """Size MODEL on INSTANCE: memory, latency, throughput and cost of one replica, with bands.
+    """Size one replica of MODEL on INSTANCE: memory, latency, throughput and cost.
 
-    Fits means: all --batch sequences are resident at prompt + output tokens. What cannot run is
-    refused with a code and a sentence; that is an answer (exit 0), not an error.
+    Fits means: all --batch sequences are resident at prompt + output tokens.
+
+    What cannot run is refused with a code and a sentence; the exit code stays 0.
     """
     if price not in PRICE_KINDS:
         near = nearest(price, PRICE_KINDS) or PRICE_KINDS

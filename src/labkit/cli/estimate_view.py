@@ -15,9 +15,10 @@ from rich.text import Text
 
 from labkit.sizing.bands import Band
 from labkit.sizing.estimate import Estimate
-from labkit.sizing.explain import Term, explain
+from labkit.sizing.explain import explain
 from labkit.sizing.memory import max_sequences
 from labkit.sizing.refusal import BLOCKING, RefusalCode
+from labkit.sizing.terms import Term
 from labkit.sizing.units import gb, gib, plural
 
 _SCALED = frozenset({"B/s", "FLOP/s", "FLOP"})  # shown with a decimal prefix

@@ -6,7 +6,7 @@ Pure functions on the catalogue's records: no files, no network, no torch.
 from labkit.sizing.bands import Band
 from labkit.sizing.cost import usd_per_million_tokens, usd_per_request
 from labkit.sizing.estimate import Estimate, estimate
-from labkit.sizing.explain import Term, explain
+from labkit.sizing.explain import explain
 from labkit.sizing.flops import attention_flops, decode_flops, prefill_flops
 from labkit.sizing.inputs import SLO, EngineConfig, SizingError, Workload
 from labkit.sizing.kv import (
@@ -33,6 +33,7 @@ from labkit.sizing.roofline import (
     prefill_floor_seconds,
     ridge_point,
 )
+from labkit.sizing.terms import Term
 from labkit.sizing.weights import (
     active_parameters,
     expected_distinct_experts,

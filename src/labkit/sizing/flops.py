@@ -45,19 +45,24 @@ def prefill_flops(model: ModelSpec, tokens: int, *, cached_tokens: int = 0) -> f
     """
     matrices = 2.0 * (tokens * matmul_parameters(model) + head_parameters(model))
     attention = sum(
-        kind.layers * _flops_per_cached_token(kind) * _attended_pairs(kind, tokens, cached_tokens)
+        kind.layers * _flops_per_pair(kind) * _attended_pairs(kind, tokens, cached_tokens)
         for kind in model.attention
     )
     return matrices + attention
 
 
 def _flops_per_cached_token(kind: Attention) -> float:
+    if kind.kind == "mla":
+        # Absorbed form, which decode uses: every head scores latent + rope and sums the latent.
+        return 2.0 * kind.heads * (2 * kind.latent_dim + kind.rope_dim)
+    return _flops_per_pair(kind)
+
+
+def _flops_per_pair(kind: Attention) -> float:
+    """FLOPs of one query-key pair, all heads; in a prefill MLA's keys and values are expanded."""
     if kind.kind == "linear":
         # The state update and read-out do not depend on the context: see `_attended`.
         return 4.0 * kind.heads * kind.head_dim * (kind.value_head_dim or kind.head_dim)
-    if kind.kind == "mla":
-        # Absorbed form: every head scores latent + rope and sums the latent.
-        return 2.0 * kind.heads * (2 * kind.latent_dim + kind.rope_dim)
     return 2.0 * kind.heads * (kind.head_dim + (kind.value_head_dim or kind.head_dim))
 
 
