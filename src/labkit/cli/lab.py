@@ -6,8 +6,11 @@ from typing import Annotated
 
 import typer
 
+from labkit.cli.common import fail
 from labkit.course import jupyter
 from labkit.course.progress import required_workspace
+
+MAX_PORT = 65_535
 
 
 def lab(
@@ -15,7 +18,7 @@ def lab(
         str | None, typer.Argument(metavar="[NN]", help="The lab to open, such as 01.")
     ] = None,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to serve on; 0 takes any free one.")
+        int, typer.Option(help="Port to serve on; 0 takes any free one.")
     ] = jupyter.DEFAULT_PORT,
     browser: Annotated[
         bool | None,
@@ -26,4 +29,6 @@ def lab(
 
     Ends with Ctrl-C.
     """
+    if not 0 <= port <= MAX_PORT:
+        fail(f"{port} is no port: use 0 (any free one) to {MAX_PORT}.")
     return jupyter.serve(required_workspace(), lab=number, port=port, browser=browser)

@@ -46,12 +46,12 @@ def essay_cell(exercise: str) -> str:
 
 def valid_learner(learner: str) -> bool:
     """Whether this may be a learner id: up to 64 of A-Z a-z 0-9 . _ @ + -, first a letter or digit."""
-    return bool(_LEARNER.match(learner)) and ".." not in learner
+    return bool(_LEARNER.fullmatch(learner)) and ".." not in learner
 
 
 def valid_exercise(exercise: str) -> bool:
     """Whether this has the form of an exercise id, such as "1.7"."""
-    return bool(_EXERCISE.match(exercise))
+    return bool(_EXERCISE.fullmatch(exercise))
 
 
 def find_workspace(start: Path | None = None) -> Path | None:

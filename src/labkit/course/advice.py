@@ -20,9 +20,14 @@ def unknown(exercise: object, material: Material) -> LabkitError:
     return UnknownNameError(f"exercise of Lab {material.plan.number}", str(exercise), known)
 
 
-def first_open(material: Material, standings: Standings) -> str | None:
-    """The first exercise, in the lab's order, whose last answer is not right."""
-    for name in material.exercises:
+def first_open(material: Material, standings: Standings, after: str = "") -> str | None:
+    """The next exercise, in the lab's order, whose last answer is not right.
+
+    It is searched behind the exercise `after` first, then from the start.
+    """
+    names = list(material.exercises)
+    start = names.index(after) + 1 if after in names else 0
+    for name in names[start:] + names[:start]:
         if not standings.get(name, NEW).passed:
             return name
     return None
@@ -120,7 +125,7 @@ def what_next(
 ) -> str:
     """The one thing to do after a check."""
     if outcome.passed:
-        following = first_open(material, standings)
+        following = first_open(material, standings, exercise.id)
         if following is None:
             total = len(material.exercises)
             return f"Lab {material.plan.number} is complete: {total} of {total} passed."

@@ -31,7 +31,18 @@ from labkit.contract.paths import ENV_WORKSPACE, STATE_DIR
 DEFAULT_PORT = 8888
 START_TIMEOUT_S = 90.0
 STOP_TIMEOUT_S = 10.0
-_LOG = "jupyterlab.log"
+_SETTINGS = {
+    # Defaults, which a reader's own JupyterLab settings still override.
+    "overrides.json": {
+        # No toast that asks whether to fetch news, and no call home.
+        "@jupyterlab/apputils-extension:notification": {
+            "fetchNews": "false",
+            "checkForUpdates": False,
+        },
+    },
+    # Authors' tools (a launcher section of their own) that only confuse a learner.
+    "page_config.json": {"disabledExtensions": {"jupyterlab-jupytext": True}},
+}
 
 
 class JupyterError(LabkitError):
@@ -69,11 +80,9 @@ def command(root: Path, port: int) -> list[str]:
         "--ServerApp.open_browser=False",
         # Not a login shell: that would reset PATH, and `labkit` would not be found in a terminal.
         f"--ServerApp.terminado_settings=shell_command={[shell]!r}",
-        # No toast that asks to fetch news, and no call home.
-        "--LabApp.news_url=None",
-        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+        f"--LabApp.app_settings_dir={_home(root) / 'settings'}",
         # Open tabs are remembered per course, not mixed with the reader's other projects.
-        f"--LabApp.workspaces_dir={root / STATE_DIR / 'jupyterlab'}",
+        f"--LabApp.workspaces_dir={_home(root) / 'workspaces'}",
         "--Application.log_level=WARN",
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
@@ -124,21 +133,24 @@ def start(
         raise JupyterError("JupyterLab is not installed here: run `make lab` in the clone.")
     root = root.resolve()
     token = token or secrets.token_hex(24)
-    settings = environment(root, token, env)
-    log = root / STATE_DIR / _LOG
-    log.parent.mkdir(parents=True, exist_ok=True)
+    variables = environment(root, token, env)
+    log = _home(root) / "server.log"
+    settings = _home(root) / "settings"
+    settings.mkdir(parents=True, exist_ok=True)
+    for name, values in _SETTINGS.items():
+        (settings / name).write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
     # Its own session: Ctrl-C reaches us alone, and we end the server without its question.
     with log.open("wb") as sink:
         process = subprocess.Popen(
             command(root, port),
             cwd=root,
-            env=settings,
+            env=variables,
             stdin=subprocess.DEVNULL,
             stdout=sink,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    info = Path(settings["JUPYTER_RUNTIME_DIR"]) / f"jpserver-{process.pid}.json"
+    info = Path(variables["JUPYTER_RUNTIME_DIR"]) / f"jpserver-{process.pid}.json"
     deadline = time.monotonic() + timeout_s
     try:
         while time.monotonic() < deadline and process.poll() is None:
@@ -236,6 +248,11 @@ def has_screen() -> bool:
     if "WSL_DISTRO_NAME" in os.environ:
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _home(root: Path) -> Path:
+    """What JupyterLab itself keeps in a workspace: its log, its open tabs, our defaults."""
+    return root / STATE_DIR / "jupyterlab"
 
 
 def _base_url(info: Path) -> str | None:

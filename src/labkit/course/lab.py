@@ -116,7 +116,7 @@ class Lab:
                 "check takes the exercise and your answer: "
                 f'lab.check("{exercise}", {spec.answer_name}).'
             )
-        if isinstance(answer, Record):
+        if type(answer) is Record:  # isinstance would ask the object itself
             self._measured(answer, exercise)
         wire, outcome = judge_answer(
             spec,

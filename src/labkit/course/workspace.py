@@ -119,7 +119,7 @@ def _admit(folder: Path, learner: str, update: bool) -> State:
     if not learner:
         raise WorkspaceError(f"{folder} is no workspace yet: say whose it is with --learner ID.")
     try:
-        used = folder.is_dir() and any(folder.iterdir())
+        used = folder.is_dir() and any(entry.name != STATE_DIR for entry in folder.iterdir())
     except OSError as error:
         raise WorkspaceError(f"{folder} cannot be read: {error.strerror}.") from None
     if used:

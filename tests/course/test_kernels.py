@@ -1,0 +1,77 @@
+"""Real kernels: what a learner did is still there after the kernel died."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbclient.exceptions import DeadKernelError
+
+from labkit.course import workspace
+
+CHECKED = """
+from labkit import Lab
+lab = Lab("01")
+g = lab.given("1.1")
+lab.predict("1.1", 100, confidence=90)
+lab.check("1.1", g.peak_tflops * 1e12 / (g.bandwidth_gbps * 1e9))
+"""
+
+POWER_CUT = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
+RAISING = "try:\n    {}\nexcept Exception:\n    get_ipython().showtraceback()"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    workspace.init(tmp_path / "ws", "ada")
+    return tmp_path / "ws"
+
+
+def run(root: Path, *cells: str) -> list[list[Any]]:
+    """Run cells in a fresh kernel; their outputs, as far as it lives."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(root)}})
+    try:
+        client.execute(env={k: v for k, v in os.environ.items() if not k.startswith("LABKIT_")})
+    except DeadKernelError:
+        assert POWER_CUT in cells
+    return [cell.outputs for cell in notebook.cells]
+
+
+def plain(outputs: list[Any]) -> str:
+    return "\n".join(o["data"]["text/plain"] for o in outputs if "data" in o)
+
+
+def test_progress_survives_a_killed_kernel(root: Path) -> None:
+    first, _ = run(root, CHECKED, POWER_CUT)
+    assert "learner ada" in plain(first)
+    assert "✓ Passed · 1.1" in plain(first)
+    assert all("text/html" in o["data"] for o in first)
+    welcome, table, carried = run(
+        root,
+        'from labkit import Lab\nlab = Lab("01")',
+        "lab.progress()",
+        'round(lab.carry("1.1"))',
+    )
+    assert "Welcome back: 1 of 12 passed, next 1.2." in plain(welcome)
+    assert "✓ Passed" in plain(table)
+    assert plain(carried) == "117"
+
+
+def test_a_slip_shows_one_sentence_and_no_traceback(root: Path) -> None:
+    slip, wrong_lab, computed = run(
+        root,
+        'from labkit import Lab\nlab = Lab("01")\nlab.check("1.77", 3)',
+        RAISING.format("Lab('77')"),
+        RAISING.format("lab.carry('1.4') * 2"),
+    )
+    assert "Unknown exercise of Lab 01 '1.77'" in plain(slip)
+    for outputs, words in ((wrong_lab, "Unknown lab '77'"), (computed, "no answer yet")):
+        [error] = [o for o in outputs if o["output_type"] == "error"]
+        shown = "\n".join(error["traceback"])
+        assert words in shown
+        assert "Traceback" not in shown
