@@ -18,6 +18,7 @@ _HOMES = {
     "SLO": "labkit.sizing",
     "Workload": "labkit.sizing",
     "estimate": "labkit.sizing",
+    "explain": "labkit.sizing",
     "Q": "labkit.contract",
 }
 
@@ -32,6 +33,7 @@ __all__ = [  # each name is loaded by __getattr__ on first use
     "Workload",
     "bench",
     "estimate",
+    "explain",
 ]
 
 
