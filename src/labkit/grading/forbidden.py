@@ -7,9 +7,12 @@ they use. A demonstration of the engine elsewhere in the notebook is nobody's of
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from labkit.grading.scopes import bound_names, free_names
 
 # The root package gives these names on first use; `from labkit import estimate` hides a module.
 ROOT_NAMES: Mapping[str, str] = {
@@ -22,6 +25,7 @@ ROOT_NAMES: Mapping[str, str] = {
     "estimate": "labkit.sizing",
     "bench": "labkit.bench",
 }
+_BUILTINS = frozenset(dir(builtins))
 # Ways to reach any module by a name that no reader of the text can see.
 _BACK_DOORS = frozenset(
     {"__import__", "importlib", "exec", "eval", "compile", "globals", "get_ipython", "pkgutil"}
@@ -64,6 +68,7 @@ def forbidden_use(
 
 
 def _reach(units: Sequence[_Unit], starts: frozenset[int], names: frozenset[str]) -> list[_Unit]:
+    known = frozenset().union(*(unit.binds for unit in units)) | _BUILTINS
     todo = [u for u in units if u.cell in starts or u.binds & names]
     reached: dict[int, _Unit] = {}
     while todo:
@@ -71,8 +76,9 @@ def _reach(units: Sequence[_Unit], starts: frozenset[int], names: frozenset[str]
         if id(unit) in reached:
             continue
         reached[id(unit)] = unit
-        # "*" is a star import: it may be the origin of any name.
-        todo += [u for u in units if u.binds & unit.uses or ("*" in u.binds and unit.uses)]
+        # A name that nothing binds may come from any star import, which binds "*".
+        wanted = unit.uses | {"*"} if unit.uses - known else unit.uses
+        todo += [u for u in units if u.binds & wanted]
     return list(reached.values())
 
 
@@ -84,8 +90,8 @@ def _units(source: str, cell: int) -> Iterator[_Unit]:
         inner = [n for n in ast.walk(statement) if isinstance(n, (ast.Import, ast.ImportFrom))]
         hidden = [unit for node in inner for unit in _import_units(node, cell)]
         yield _Unit(
-            binds=frozenset(_bound(statement)),
-            uses=frozenset(n.id for n in ast.walk(statement) if isinstance(n, ast.Name)),
+            binds=frozenset(bound_names(statement)),
+            uses=frozenset(free_names(statement)),
             imports=frozenset(target for unit in hidden for target in unit.imports),
             dotted=frozenset(_chains(statement)),
             aliases=frozenset(pair for unit in hidden for pair in unit.aliases),
@@ -126,23 +132,6 @@ def _member(module: str, name: str) -> str:
     if module == "labkit" and name in ROOT_NAMES:
         return f"{ROOT_NAMES[name]}.{name}"
     return module if name == "*" else f"{module}.{name}"
-
-
-def _bound(statement: ast.stmt) -> Iterator[str]:
-    """Names that the statement binds in the notebook itself, not inside a function."""
-    todo: list[ast.AST] = [statement]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            yield node.name
-        elif isinstance(node, ast.Lambda):
-            continue
-        else:
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                yield node.id
-            elif isinstance(node, ast.alias):
-                yield node.asname or node.name.split(".")[0]
-            todo += list(ast.iter_child_nodes(node))
 
 
 def _chains(statement: ast.stmt) -> Iterator[str]:

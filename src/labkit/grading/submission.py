@@ -52,7 +52,7 @@ class Submission:
     other_cells: frozenset[str]  # ids of cells that are not code
     records: Mapping[str, Record]
     warnings: tuple[str, ...]
-    claimed: bool  # whether its metadata names a learner at all
+    claimed: bool  # whether it carries labkit metadata at all
 
 
 def read_bytes(path: Path) -> bytes:
@@ -96,7 +96,7 @@ def parse(raw: bytes) -> Submission:
         other_cells=frozenset(cell_id for cell_id, kind, _ in cells if kind != "code"),
         records=_records(notebook, warnings),
         warnings=tuple(dict.fromkeys(warnings)),
-        claimed="learner" in metadata,
+        claimed=bool(metadata),
     )
 
 
