@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from labkit.course.cards import Card, Notice
 from labkit.course.lab import Lab
 from labkit.exercises import Tier
 from labkit.exercises.kinds import MeasurementKind
-from tests.course.toy import exercise, material
+from tests.course.toy import TOYS, exercise, material
 
 
 @pytest.fixture
@@ -78,6 +79,48 @@ def test_a_function_is_tried_on_practice_draws_and_says_so(workspace: Path) -> N
     constant = lab.check("1.3", lambda size: 80)
     assert constant.status is Status.FAILED
     assert "hidden draws" not in constant.next
+
+
+SELF_WRITTEN = "import math\ndef double(size):\n    return math.prod([2, size])"
+CHEATS = {
+    "the function itself": "from json import loads as double",
+    "a global": "import json\ndef double(size):\n    return json.loads(str(2 * size))",
+    "an import inside": "def double(size):\n    import json\n    return json.loads(str(2 * size))",
+    "a helper": (
+        "from json import loads\ndef helper(size):\n    return loads(str(2 * size))\n"
+        "def double(size):\n    return helper(size)"
+    ),
+    "a nested function": (
+        "def double(size):\n    def inner():\n        from json import decoder\n"
+        "        return 2 * size\n    return inner()"
+    ),
+    "a closure": (
+        "def make():\n    from json import loads\n"
+        "    return lambda size: loads(str(2 * size))\ndouble = make()"
+    ),
+    "a wrapper that calls itself": (
+        "import json\ndef double(size):\n    return 2 * size if size else double(json.loads('1'))"
+    ),
+}
+
+
+@pytest.mark.parametrize("source", CHEATS.values(), ids=CHEATS)
+def test_a_function_that_calls_the_engine_is_told_so_at_once(workspace: Path, source: str) -> None:
+    plain, personal, function, choice = TOYS
+    lab = open_lab(
+        workspace,
+        material=material(plain, personal, replace(function, forbids=("json",)), choice),
+    )
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(source, names)
+    outcome = lab.check("1.3", names["double"])
+    if source.startswith("from json import loads as"):
+        assert outcome.status is Status.FAILED  # it is no answer either
+    else:
+        assert (outcome.code, outcome.points) == (Code.FORBIDDEN_MODULE, 0)
+        assert "comes from json" in outcome.message
+    exec(SELF_WRITTEN, names)
+    assert lab.check("1.3", names["double"]).passed
 
 
 def test_hints_come_in_order_and_are_free(workspace: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -46,6 +47,19 @@ def test_the_sound_lab_is_proven(tmp_path: Path) -> None:
     assert report.findings == []
     assert report.proven
     assert report.checks > 40
+
+
+def test_what_the_lab_prints_and_saves_stays_out_of_the_way(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LABKIT_REPLAY", raising=False)
+    noisy = SOURCE.replace('halfway = "here"', 'print("noise")\nopen("saved.txt", "w").close()')
+    assert proven(tmp_path, material(), noisy).proven
+    assert capsys.readouterr().out == ""
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["labs", "solutions"]
+    assert Path.cwd() == tmp_path
+    assert "LABKIT_REPLAY" not in os.environ
 
 
 def _two(mistake: Mistake) -> tuple[Mistake, Mistake]:

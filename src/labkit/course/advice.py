@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from labkit.contract import LabkitError, Outcome, Status
+from labkit.contract import Code, LabkitError, Outcome, Status
 from labkit.contract.errors import UnknownNameError
 from labkit.contract.outcome import MARKS
 from labkit.course.cards import Card, Table
@@ -117,6 +118,20 @@ def percent(confidence: Any) -> int:
     raise LabkitError(
         f"Confidence is a percentage from 50 (a coin toss) to 100 (certain), "
         f"not {confidence!r}.{likely}"
+    )
+
+
+def forbidden(outcome: Outcome, exercise: Exercise, module: str) -> Outcome:
+    """A right function that calls the engine it was to be written without."""
+    return replace(
+        outcome,
+        status=Status.FAILED,
+        code=Code.FORBIDDEN_MODULE,
+        points=0.0,
+        message=(
+            f"The result is right, but it comes from {module}. Write `{exercise.answer_name}` "
+            "yourself: that is the exercise."
+        ),
     )
 
 

@@ -26,6 +26,7 @@ from labkit.course import advice, records
 from labkit.course.calibration import HIT_RATIO, compare
 from labkit.course.cards import Card, Notice, Table, show
 from labkit.course.carry import value_of
+from labkit.course.forbidden import forbidden_use
 from labkit.course.identity import identify
 from labkit.course.journal import Journal, keepable
 from labkit.course.judging import judge_answer, wire_of
@@ -125,6 +126,9 @@ class Lab:
             draw=self._identity.draw(exercise),
             records=self._needed(spec),
         )
+        used = forbidden_use(answer, spec.forbids) if outcome.passed else None
+        if used:
+            outcome = advice.forbidden(outcome, spec, used)
         detail = self._reconcile(spec, wire, outcome)
         self._add(
             "check",

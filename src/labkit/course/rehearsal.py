@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import os
 import sys
 import tempfile
@@ -43,9 +44,16 @@ class Stage:
 
 @contextlib.contextmanager
 def replaying() -> Iterator[None]:
-    """An environment in which benches replay, no workspace is found and nothing is drawn on
-    screen; put back afterwards."""
-    with tempfile.TemporaryDirectory() as nowhere:
+    """An empty folder and an environment in which benches replay and no workspace is found.
+
+    What the lab prints, draws and saves stays in there; everything is put back afterwards.
+    """
+    with (
+        tempfile.TemporaryDirectory() as nowhere,
+        contextlib.chdir(nowhere),
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
         wanted = {
             ENV_REPLAY: "1",
             ENV_WORKSPACE: str(Path(nowhere) / "none"),
