@@ -36,7 +36,7 @@ def _workspace(python: Path) -> None:
     arguments = ["--learner", learner] if learner else []
     with step("workspace/"):
         run(
-            [python, "-m", "labkit.cli.main", "init", WORKSPACE, *arguments],
+            [python, "-m", "labkit.cli.main", "init", WORKSPACE, "--update", *arguments],
             cwd=ROOT,
             remedy="The workspace could not be made: the line above says why.",
         )
