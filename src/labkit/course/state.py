@@ -2,9 +2,9 @@
 
 Rules. The *last* answer counts in the learner's view, because it is what stands in the notebook;
 `ever_passed` is kept beside it. A blank check (a notebook run from the top) changes nothing; an
-error (the measurement is missing) is no attempt. A prediction
-counts if it was made before the first answer; of several, the last. A reset forgets what came
-before it. Lines that make no sense are passed over.
+error (the measurement is missing) is no attempt. A prediction counts if it was made before the
+first answer; of several, the last. A reset forgets what came before it. Lines that make no sense
+are passed over.
 """
 
 from __future__ import annotations
