@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,8 +24,13 @@ ROOT_NAMES: Mapping[str, str] = {
     "SLO": "labkit.sizing",
     "Workload": "labkit.sizing",
     "estimate": "labkit.sizing",
+    "explain": "labkit.sizing",
     "bench": "labkit.bench",
 }
+_RUNS_PYTHON = re.compile(r"%%(time|timeit|prun|capture|python3?)\b")
+_LINE_MAGIC = re.compile(r"^([ \t]*)%(?:time|timeit|prun)[ \t]+(?:-\S+[ \t]+\d*[ \t]*)*(.*)$", re.M)
+_OTHER_MAGIC = re.compile(r"^([ \t]*)(?:[%!?].*|.*\?)$", re.M)
+_ASSIGNED_MAGIC = re.compile(r"(=[ \t]*)[%!].*$", re.M)
 _BUILTINS = frozenset(dir(builtins))
 # Ways to reach any module by a name that no reader of the text can see.
 _BACK_DOORS = frozenset(
@@ -100,14 +106,37 @@ def _units(source: str, cell: int) -> Iterator[_Unit]:
 
 
 def _parse(source: str) -> list[ast.stmt]:
-    try:
-        from IPython.core.inputtransformer2 import TransformerManager
+    """The statements of a cell: as Python, else without its magics, else as IPython reads it."""
+    for read in (str, without_magics, _as_ipython):
+        try:
+            return ast.parse(read(source)).body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+    return []
 
-        transformer: Any = TransformerManager  # IPython's own code is not annotated
-        plain: str = transformer().transform_cell(source)
-        return ast.parse(plain).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
+
+def without_magics(source: str) -> str:
+    """The Python in a cell with magics: what `%time` and `%%timeit` run stays, the rest goes.
+
+    >>> without_magics("%%time\\nx = 1\\n%timeit -n 3 f(x)\\n!ls")
+    '\\nx = 1\\nf(x)\\npass'
+    """
+    head, newline, rest = source.lstrip().partition("\n")
+    if head.startswith("%%"):
+        if not _RUNS_PYTHON.match(head):
+            return ""
+        source = newline + rest
+    source = _LINE_MAGIC.sub(r"\1\2", source)
+    source = _OTHER_MAGIC.sub(r"\1pass", source)
+    return _ASSIGNED_MAGIC.sub(r"\1None", source)
+
+
+def _as_ipython(source: str) -> str:
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    transformer: Any = TransformerManager  # IPython's own code is not annotated
+    text: str = transformer().transform_cell(source)
+    return text
 
 
 def _import_units(node: ast.Import | ast.ImportFrom, cell: int) -> Iterator[_Unit]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from labkit.grading.plan import make_plan
 from labkit.grading.profile import Level
 from labkit.grading.results import Folder, Result
 from labkit.grading.roster import load_roster
-from labkit.grading.sandbox import open_sandbox
+from labkit.grading.sandbox import Sandbox, open_sandbox
 from labkit.runner.job import Limits
 
 
@@ -43,10 +44,14 @@ def grade(
     roster_file: Path | None = None,
     unsafe: bool = False,
     examiner: Examiner | None = None,
+    sandbox: Sandbox | None = None,
     limits: Limits = Limits(),  # noqa: B008  # frozen
     told: Callable[[Result, int], None] = lambda _result, _total: None,
 ) -> Report:
     """Grade what stands at `submissions` and write gradebook, results and feedback to `out`.
+
+    `examiner` and `sandbox` default to the course that ships with labkit and to what this machine
+    offers; a sandbox that is handed in stays open.
 
     Raises LabkitError with one sentence where it cannot begin: no submissions, no isolation, an
     unreadable key or roster, an output folder inside the submissions.
@@ -61,10 +66,12 @@ def grade(
     except OSError as error:
         raise LabkitError(f"The output folder {out} cannot be written: {error.strerror}.") from None
     hidden = [submissions.resolve(), out.resolve(), *([key_file.resolve()] if key_file else [])]
-    with open_sandbox(unsafe=unsafe, hidden=hidden) as sandbox:
-        batch = Batch(examiner or CourseExaminer(), sandbox, key, Folder(out), limits, jobs)
+    opened: AbstractContextManager[Sandbox]
+    opened = nullcontext(sandbox) if sandbox else open_sandbox(unsafe=unsafe, hidden=hidden)
+    with opened as used:
+        batch = Batch(examiner or CourseExaminer(), used, key, Folder(out), limits, jobs)
         results = batch.run(tasks, lambda result: told(result, len(tasks)))
-        return Report(results, remarks, sandbox.level, out / "grades.csv")
+        return Report(results, remarks, used.level, out / "grades.csv")
 
 
 def _apart(submissions: Path, out: Path) -> None:
