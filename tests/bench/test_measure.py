@@ -46,7 +46,7 @@ def test_a_busy_step_uses_its_core_and_a_sleeping_one_does_not() -> None:
 
     asleep = repeat(lambda: time.sleep(0.01), budget_s=0.0, attempts=1)
     busy = repeat(spin, budget_s=0.0, attempts=1)
-    assert asleep.cpu_share < 0.5 < busy.cpu_share
+    assert asleep.cpu_share < 0.15 < busy.cpu_share
 
 
 def _script(durations: Iterator[float]) -> Callable[[], None]:

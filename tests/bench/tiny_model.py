@@ -28,12 +28,15 @@ def write_gguf(path: Path) -> Path:
     writer.add_layer_norm_rms_eps(1e-5)
     writer.add_vocab_size(VOCABULARY)
     writer.add_rope_dimension_count(HIDDEN // HEADS)
-    tokens = [f"<t{i}>" for i in range(VOCABULARY - 256)] + [chr(0x100 + i) for i in range(256)]
+    merges = ["Ā ā", "Ă ă"]
+    tokens = [f"<t{i}>" for i in range(VOCABULARY - 258)] + [chr(0x100 + i) for i in range(256)]
+    tokens[0] = "<|endoftext|>"  # transformers adds it where it is missing
+    tokens += [merge.replace(" ", "") for merge in merges]
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("smollm")
     writer.add_token_list(tokens)
-    writer.add_token_merges(["Ā ā", "Ă ă"])
-    writer.add_token_types([3] * 32 + [1] * 256)
+    writer.add_token_merges(merges)
+    writer.add_token_types([3] * 30 + [1] * 258)
     writer.add_bos_token_id(1)
     writer.add_eos_token_id(2)
     head = HIDDEN // HEADS

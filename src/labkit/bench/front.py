@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from labkit.bench import records
-from labkit.bench.arrival import wait_for_arrival
+from labkit.bench.arrival import State, read_arrival, wait_for_arrival
 from labkit.bench.guard import require_memory
 from labkit.bench.noise import refuse_if_noisy
 from labkit.bench.process import run_job
@@ -67,10 +67,24 @@ def measure(
     return record
 
 
+def _on_its_way(name: str) -> bool:
+    """Whether set-up is fetching it right now.
+
+    A fetch that failed earlier does not decide: since then the learner may have installed torch
+    or found a network, and the worker finds out for itself and says what is missing.
+    """
+    arrival = read_arrival()
+    item = arrival.item(name) if arrival else None
+    if arrival is None or item is None or arrival.stopped():
+        return False
+    return item.state not in (State.READY, State.FAILED)
+
+
 def _live(bench: Bench, quick: bool, options: dict[str, Any]) -> Record:
     with ProgressLine() as line:
         for name in bench.arrivals:
-            wait_for_arrival(name, say=lambda text: line(Progress(text)))
+            if _on_its_way(name):
+                wait_for_arrival(name, say=lambda text: line(Progress(text)))
         require_memory(_LEAST_MEMORY, f"bench.{bench.id}()")
         result = run_job(
             bench.id,

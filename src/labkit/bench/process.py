@@ -58,7 +58,7 @@ def run_job(
         encoding="utf-8",
         start_new_session=True,
     )
-    last_words: deque[str] = deque(maxlen=_TAIL)
+    last_words: deque[str | None] = deque(maxlen=_TAIL)
     try:
         return _listen(worker, name, last_words, report, timeout_s)
     finally:
@@ -68,7 +68,7 @@ def run_job(
 def _listen(
     worker: subprocess.Popen[str],
     name: str,
-    last_words: deque[str],
+    last_words: deque[str | None],
     report: Report,
     timeout_s: float,
 ) -> dict[str, Any]:
@@ -100,10 +100,11 @@ def _listen(
             return result
     readers[1].join(timeout=_KILL_AFTER_S)
     worker.wait()
-    words = " ".join(line.strip() for line in last_words if line and line.strip())
+    # A Python traceback ends with the line that says what happened.
+    words = [line.strip() for line in last_words if line and line.strip()]
     raise WorkerFailed(
         f"The measurement {name!r} ended early ({_cause(worker.returncode)})"
-        f"{': ' + words[-300:] if words else ''}."
+        f"{': ' + words[-1][:300] if words else ''}."
     )
 
 
