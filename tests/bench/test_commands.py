@@ -16,6 +16,9 @@ from labkit.cli import doctor_checks
 from labkit.cli.doctor_checks import CHECKS, Finding, Status, examine
 from labkit.cli.main import main
 from labkit.contract import Record
+from labkit.grading import isolation
+from labkit.grading.isolation import Isolation
+from labkit.grading.profile import Level
 
 Output = pytest.CaptureFixture[str]
 
@@ -89,7 +92,7 @@ def test_doctor_reports_every_check_in_words(capsys: Output) -> None:
         "Weights",
         "JupyterLab",
         "Workspace",
-        "Grading sandbox",
+        "Grading",
         "Browser test",
     ]
     assert len(findings) == len(CHECKS)
@@ -147,16 +150,22 @@ def test_weights_not_here_yet(cache: Path) -> None:
     assert "labkit bench weights" in found.remedy
 
 
-def test_what_the_sandbox_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor_checks.platform, "system", lambda: "Linux")
-    monkeypatch.setattr(doctor_checks.shutil, "which", lambda _: None)
-    monkeypatch.setattr(doctor_checks.ctypes.util, "find_library", lambda _: None)
+@pytest.mark.parametrize("level", list(Level))
+def test_the_level_of_isolation_is_grading_s_own_word(
+    level: Level, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(isolation, "detect", lambda: Isolation(level, "As grading says."))
     found = run(doctor_checks.sandbox)
-    assert found.status is Status.MISSING
-    assert "packages bubblewrap and libseccomp2" in found.remedy
+    assert (found.status is Status.MISSING) == (level is Level.NONE)
+    assert "As grading says." in found.text
+    assert found.data["level"] == level.value
+
+
+def test_another_system_is_told_what_it_cannot_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor_checks.platform, "system", lambda: "Darwin")
-    assert "Linux" in run(doctor_checks.sandbox).remedy
-    assert run(doctor_checks.system).status is Status.ATTENTION
+    found = run(doctor_checks.system)
+    assert found.status is Status.ATTENTION
+    assert "Linux" in found.remedy
 
 
 def test_a_workspace_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,12 +5,9 @@ No check imports anything heavy into this process, and none may raise for what i
 
 from __future__ import annotations
 
-import ctypes.util
 import importlib.metadata
-import os
 import platform
 import shutil
-import subprocess
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -179,35 +176,17 @@ def workspace() -> Finding:
 
 
 def sandbox() -> Finding:
-    """Whether submissions can be graded in isolation here, tried and not guessed."""
-    name = "Grading sandbox"
-    if platform.system() != "Linux":
-        return Finding(name, Status.MISSING, "Linux only", "Grade on a Linux machine.")
-    root = os.geteuid() == 0
-    lacking = [] if shutil.which("bwrap") else ["bubblewrap"]
-    if not ctypes.util.find_library("seccomp"):
-        lacking.append("libseccomp2")
-    if lacking:
-        remedy = f"Install the system package{'s' * (len(lacking) > 1)} {' and '.join(lacking)}."
-        text = f"no {' and no '.join(lacking)}: `labkit grade` refuses to run"
-        return Finding(name, Status.MISSING, text, remedy, {"root": root, "lacking": lacking})
-    if not _namespaces_work():
-        remedy = "Allow unprivileged user namespaces, or grade as root on this machine."
-        text = "bubblewrap cannot make its namespaces: `labkit grade` refuses to run"
-        return Finding(name, Status.MISSING, text, remedy, {"root": root})
-    text = "bubblewrap, namespaces and libseccomp work"
-    if root:
-        return _ok(name, f"{text}; as root, each worker gets a user of its own", root=root)
-    return _ok(name, f"{text}; not root, so workers share this user", root=root)
+    """How well submissions can be kept apart here when they are graded: tried, not guessed."""
+    from labkit.grading.isolation import detect
+    from labkit.grading.profile import Level
 
-
-def _namespaces_work() -> bool:
-    command = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true"]
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=10, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return done.returncode == 0
+    name = "Grading"
+    found = detect()
+    data = {"level": found.level.value, "missing": list(found.missing)}
+    if found.level is Level.NONE:
+        remedy = "Learners do not need it; `labkit grade` refuses to run until it is put right."
+        return Finding(name, Status.MISSING, found.detail, remedy, data)
+    return _ok(name, f"{found.level.value}: {found.detail}", **data)
 
 
 CHECKS: tuple[Callable[[], Finding], ...] = (
