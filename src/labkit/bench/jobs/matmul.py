@@ -91,9 +91,13 @@ def measure_sweep(session: Session, measured: Measured) -> None:
 
 
 def _stack(session: Session, name: str) -> list[torch.Tensor]:
-    """Enough matrices that all of them exceed the last-level cache four times over."""
+    """Enough matrices that all of them exceed the last-level cache four times over.
+
+    A GPU gets more, because there a pass must also outlast the waiting for it.
+    """
     size = 2 if name == "bf16" else 4
-    count = max(4, -(-4 * last_level_cache(session) // (_SIDE * _SIDE * size)))
+    least = 4 if session.device == "cpu" else 16
+    count = max(least, -(-4 * last_level_cache(session) // (_SIDE * _SIDE * size)))
     return [_random(session, name, _SIDE, _SIDE) for _ in range(count)]
 
 
