@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from labkit.bench.measure import CPU_SHARE_LIMIT, SPREAD_LIMIT, spread
+from labkit.bench.sampling import CPU_SHARE_LIMIT, SPREAD_LIMIT, spread
 from labkit.contract import LabkitError, Record
 
 # Facts a record carries for this judgement.

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from labkit.bench.measure import Samples, repeat
 from labkit.bench.progress import Progress, Report
+from labkit.bench.sampling import Samples, repeat
 from labkit.contract import Series
 
 
@@ -37,7 +37,7 @@ class Session:
             torch.mps.synchronize()
 
     def time(self, step: Callable[[], object], **options: Any) -> Samples:
-        """`measure.repeat` with this device's way of waiting."""
+        """`sampling.repeat` with this device's way of waiting."""
         if self.device != "cpu":
             options |= {"sync": self.sync, "share_limit": 0.0}
         return repeat(step, retry_until=self.retry_until, **options)

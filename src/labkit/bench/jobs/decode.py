@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from labkit.bench.measure import Samples
+from labkit.bench.sampling import Samples
 from labkit.bench.session import Measured, Session
 from labkit.bench.weights import ensure_weights
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit.bench.measure import Samples, repeat, spread
+from labkit.bench.sampling import Samples, repeat, spread
 
 POSITIVE = st.floats(1e-3, 1e3)
 
