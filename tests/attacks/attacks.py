@@ -19,7 +19,8 @@ def attempt(*tries):
             said.append("GOT " + repr(one())[:30])
         except BaseException as error:
             said.append("denied " + type(error).__name__)
-    lab.check("90.7", " ".join(sorted(set(said))) + " !")
+    got = [text for text in said if text.startswith("GOT")]
+    lab.check("90.7", " ".join(got) or "all denied")
 
 def call(name, *args):
     ctypes.set_errno(0)
@@ -46,10 +47,14 @@ class Attack:
     after: tuple[str, ...] = ()
 
 
-def denied(*tries: str, how: str = "OSError") -> Attack:
-    """An attack all of whose tries must end in the same exception."""
+def denied(*tries: str) -> Attack:
+    """An attack all of whose tries must end in an exception."""
     lambdas = ", ".join(f"lambda: {one}" for one in tries)
-    return Attack((HELPERS, f"attempt({lambdas})"), report=f"denied {how} !")
+    return Attack((HELPERS, f"attempt({lambdas})"), report="all denied")
+
+
+def forge(*lines: bytes) -> str:
+    return f"import os\nfor line in {list(lines)!r}:\n    os.write(3, line + b'\\n')"
 
 
 def write(path: str) -> str:
@@ -64,7 +69,6 @@ ATTACKS: dict[str, Attack] = {
         "__import__('labkit.grading')",
         "__import__('labkit.cli')",
         "__import__('tests.grading.toy_lab')",
-        how="ModuleNotFoundError",
     ),
     "walks the file system": Attack(
         (
@@ -72,24 +76,30 @@ ATTACKS: dict[str, Attack] = {
             """
 found = []
 for folder, folders, files in os.walk("/"):
-    folders[:] = [f for f in folders if os.path.join(folder, f) not in ("/proc", "/sys", "/usr/share")]
+    if folder.endswith("-packages"):
+        folders[:] = [f for f in folders if f == "labkit"]
+    if folder == "/usr":
+        folders[:] = ["src", "local"]
+    folders[:] = [f for f in folders if f not in ("proc", "sys")]
     found += [f for f in files if f in ("key", "toy_lab.py", "grades.csv", "course.toml")]
     found += [f for f in files if f.startswith(("lab.ipynb", "lab01_", "01_own_the"))]
-    if os.path.basename(folder) == "labkit":
-        found += sorted(set(folders) - {"contract", "runner", "catalog", "sizing", "bench", "fleet", "__pycache__"})
+    if os.path.basename(folder) == "labkit" and folders != ["labkit"]:
+        rooms = {"contract", "runner", "catalog", "sizing", "bench", "fleet", "__pycache__"}
+        found += sorted(set(folders) - rooms)
 attempt(lambda: found)
 """,
         ),
-        report="GOT [] !",
+        report="GOT []",
     ),
     "knows where things are": denied(
-        "os.stat('{repo}')",
+        "os.stat('{repo}/src')",
+        "os.stat('{repo}/tests')",
+        "os.stat('{repo}/solutions')",
         "os.stat('{key}')",
         "os.stat('{submissions}')",
         "os.stat('{out}')",
         "os.listdir('{home}/.ssh')",
         "open('/etc/shadow')",
-        how="FileNotFoundError",
     ),
     "reads the environment": Attack(
         (
@@ -107,11 +117,11 @@ def environments():
 attempt(environments)
 """,
         ),
-        report="GOT [] !",
+        report="GOT []",
     ),
     "looks at other processes": Attack(
         (HELPERS, "attempt(lambda: len(list(filter(str.isdigit, os.listdir('/proc')))) <= 3)"),
-        report="GOT True !",
+        report="GOT True",
     ),
     # --- the network
     "connects outside": denied(
@@ -120,7 +130,6 @@ attempt(environments)
         "socket.getaddrinfo('example.org', 80)",
         "socket.socket(40, socket.SOCK_STREAM)",
         "socket.socket(socket.AF_PACKET, socket.SOCK_RAW)",
-        how="({OSError})",
     ),
     # --- writing
     "writes outside": denied(
@@ -132,20 +141,20 @@ attempt(environments)
         write("/dev/x"),
         write("/home/x"),
         write("/proc/sys/kernel/hostname"),
-        how="({OSError})",
     ),
     "fills the disk": Attack(
         (
             HELPERS,
-            "def fill():\n    for n in range(8):\n        open(f'/tmp/{n}', 'wb').write(bytes(90 << 20))",
+            "def fill():\n"
+            "    for n in range(8):\n        open(f'{n}', 'wb').write(bytes(90 << 20))",
             "attempt(fill, lambda: open('/tmp/one', 'wb').write(bytes(300 << 20)))",
         ),
-        report="denied OSError !",
+        report="all denied",
     ),
     # --- taking too much
     "fork bomb": Attack(
         (HELPERS, "def bomb():\n    while True:\n        os.fork()\nattempt(bomb)"),
-        report="denied BlockingIOError !",
+        report="all denied",
     ),
     "thread bomb": Attack(
         (
@@ -153,12 +162,13 @@ attempt(environments)
             "    threading.Thread(target=time.sleep, args=(9,), daemon=True).start()",
         ),
         error="RuntimeError",
+        points=5,  # no process is left for its own function's probe
     ),
     "descriptor bomb": Attack(
         ("kept = [open('/dev/null') for _ in range(9999)]", "del kept"), error="OSError"
     ),
     "memory bomb": Attack(
-        (HELPERS, "attempt(lambda: len(bytearray(64 << 30)))"), report="denied MemoryError !"
+        (HELPERS, "attempt(lambda: len(bytearray(64 << 30)))"), report="all denied"
     ),
     "memory bomb of many": Attack(
         (
@@ -171,13 +181,17 @@ attempt(environments)
     "endless loop": Attack(("while True: pass",), error="CellTimeout"),
     "endless loop that holds on": Attack(
         after=("while True:\n    try:\n        while True: pass\n    except BaseException: pass",),
-        status="timeout",
+        status="timeout or graded",  # it holds on until an alarm falls between its two loops
     ),
     "ignores the alarm": Attack(
         after=("import signal\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\nwhile True: pass",),
         status="timeout",
     ),
-    "endless in C": Attack(after=("9**9**9**9",), status="timeout"),
+    "endless in C": Attack(
+        after=("import collections, itertools\ncollections.deque(itertools.repeat(0), maxlen=0)",),
+        status="timeout",
+    ),
+    "endless power": Attack(("9**9**9**9",), error="CellTimeout"),
     "endless await": Attack(("import asyncio\nawait asyncio.sleep(999)",), error="CellTimeout"),
     "prints 100 MB": Attack(("print('x' * 100_000_000)", "for i in range(300_000): print(i)")),
     "displays without end": Attack(
@@ -187,7 +201,7 @@ attempt(environments)
     "os._exit": Attack(after=("import os\nos._exit(0)",), status="crashed"),
     "segmentation fault": Attack(after=("import ctypes\nctypes.string_at(0)",), status="crashed"),
     "kills itself": Attack(after=("import os\nos.kill(os.getpid(), 9)",), status="crashed"),
-    "kills everybody": Attack(after=("import os\nos.kill(-1, 9)",), status="crashed"),
+    "kills everybody": Attack(after=("import os\nos.kill(-1, 9)",), error="ProcessLookupError"),
     "kills its init": Attack(("import os\nos.kill(1, 9)",), error="PermissionError"),
     "raises SystemExit": Attack(
         ("raise SystemExit(3)", "import sys\nsys.exit()"), error="SystemExit"
@@ -202,39 +216,45 @@ attempt(environments)
     ),
     "exits from a thread": Attack(
         after=(
-            "import os, threading, time\nthreading.Timer(0.2, os._exit, [5]).start()\ntime.sleep(9)",
+            "import os, threading, time\n"
+            "threading.Timer(0.2, os._exit, [5]).start()\ntime.sleep(9)",
         ),
         status="crashed",
     ),
     # --- the channel
     "forges other messages": Attack(
         (
-            """
-import os
-for line in (b'{"t":"answer","id":"90.1","id":"90.2","answer":{}}', b'{"t":"answer","id":"90.1","answer":NaN}',
-             b'[1]', b'{"t":"answer","id":"../../x","answer":{"kind":"quantity"}}', b'\\xff\\xfe', b'{' * 5000,
-             b'{"t":"grade","id":"90.1","points":100}', b'{"t":["answer"]}', b'{"t":"answer","id":["90.1"]}',
-             b'{"t":"results","id":"90.3","results":7}', b'{"t":"answer","id":"90.1","answer":{"kind":"x","points":99}}'):
-    os.write(3, line + b'\\n')
-""",
+            forge(
+                b'{"t":"answer","id":"90.1","id":"90.2","answer":{}}',
+                b'{"t":"answer","id":"90.1","answer":NaN}',
+                b'{"t":"answer","id":"../../x","answer":{"kind":"quantity"}}',
+                b'{"t":"answer","id":["90.1"]}',
+                b'{"t":"answer","id":"90.1","answer":{"kind":"x","points":99}}',
+                b'{"t":"grade","id":"90.1","points":100}',
+                b'{"t":"results","id":"90.3","results":7}',
+                b'{"t":["answer"]}',
+                b"[1]",
+                b"\xff\xfe",
+                b"{" * 5000,
+            ),
         )
     ),
     "forges a verdict": Attack(
-        (
-            'import os\nos.write(3, b\'{"t":"answer","id":"90.1","answer":{"kind":"passed","status":"passed","points":9}}\\n\')',
-        ),
+        (forge(b'{"t":"answer","id":"90.1","answer":{"kind":"passed","points":9}}'),),
         answers=(("90.1", "answer_90_1 = ..."),),
         points=6,
     ),
     "forges results": Attack(
         answers=(("90.3", "def double(size):\n    return 0"),),
         after=(
-            'import os\nos.write(3, b\'{"t":"answer","id":"90.3","answer":{"kind":"function","name":"f"}}\\n\''
-            ' + b\'{"t":"results","id":"90.3","results":[{"kind":"quantity","number":2}]}\\n\')',
+            forge(
+                b'{"t":"answer","id":"90.3","answer":{"kind":"function","name":"f"}}',
+                b'{"t":"results","id":"90.3","results":[{"kind":"quantity","number":2}]}',
+            ),
         ),
         points=5,
     ),
-    "says it is done": Attack(after=('import os\nos.write(3, b\'{"t":"done"}\\n\')',)),
+    "says it is done": Attack(after=(forge(b'{"t":"done"}'),)),
     "floods": Attack(
         after=("import os\nline = b'x' * 1000 + b'\\n'\nwhile True: os.write(3, line * 1000)",),
         status="flooded",
@@ -261,15 +281,19 @@ for line in (b'{"t":"answer","id":"90.1","id":"90.2","answer":{}}', b'{"t":"answ
     ),
     "patches encode": Attack(
         (
-            "import labkit.runner.session as s\ns.encode = lambda v, **k: {'kind': 'passed', 'points': 99}",
+            "import labkit.runner.session as s\n"
+            "s.encode = lambda v, **k: {'kind': 'passed', 'points': 99}",
         ),
         points=0,
     ),
     "patches builtins": Attack(
         ("import builtins\nbuiltins.isinstance = lambda *a: True\nbuiltins.len = lambda x: 0",),
+        status="crashed",
         points=0,
     ),
-    "patches json": Attack(("import json\njson.dumps = lambda *a, **k: '{}'",), points=0),
+    "patches json": Attack(
+        ("import json\njson.dumps = lambda *a, **k: '{}'",), status="crashed", points=0
+    ),
     # --- privileges
     "asks for privileges": denied(
         "call('unshare', 0x10000000)",
@@ -285,12 +309,10 @@ for line in (b'{"t":"answer","id":"90.1","id":"90.2","answer":{}}', b'{"t":"answ
         "call('prctl', 24, 0, 0, 0, 0)",
         "call('syscall', 321, 0, 0, 0)",
         "call('syscall', 425, 1, 0)",
-        how="({OSError})",
     ),
     "raises its limits": denied(
         "__import__('resource').setrlimit(9, (-1, -1))",
         "__import__('resource').setrlimit(6, (999, 999))",
-        how="ValueError",
     ),
 }
 
@@ -301,13 +323,15 @@ TRICKS: dict[str, str] = {
         "        return os.system, ('touch {marker_file}',)\nanswer_90_1 = P()"
     ),
     "pickle bytes": "import pickle\nanswer_90_1 = pickle.dumps(print)",
-    "float that raises": "class F:\n    def __float__(self): raise KeyboardInterrupt\nanswer_90_1 = F()",
+    "float that raises": (
+        "class F:\n    def __float__(self): raise KeyboardInterrupt\nanswer_90_1 = F()"
+    ),
     "equal to everything": (
-        "class F(float):\n    def __eq__(self, other): return True\n    def __float__(self): return 1.0\n"
-        "    __hash__ = None\nanswer_90_1 = F(1)"
+        "class F(float):\n    def __eq__(self, other): return True\n"
+        "    def __float__(self): return 1.0\n    __hash__ = None\nanswer_90_1 = F(1)"
     ),
     "says it is a float": (
-        "class F:\n    __class__ = float\n    def __float__(self): return 80.0\nanswer_90_1 = F()"
+        "class F:\n    __class__ = float\n    def __float__(self): return 1.0\nanswer_90_1 = F()"
     ),
     "class that raises": (
         "class F:\n    @property\n    def __class__(self): raise SystemExit\nanswer_90_1 = F()"

@@ -124,20 +124,14 @@ def hostile(name: str, attack: Attack, places: dict[str, str]) -> dict[str, Any]
     )
 
 
-OS_ERRORS = (
-    "(denied (OSError|PermissionError|FileNotFoundError|ConnectionRefusedError|gaierror) ?)+"
-)
-
-
 @pytest.mark.parametrize("name", everybody())
 def test_the_attack_fails_and_honest_answers_keep_their_points(attacked, name):
     attack = everybody()[name]
     row = attacked.rows[name]
-    assert row["status"] == attack.status
+    assert row["status"] in attack.status.split(" or ")
     if attack.report:
         shown = attacked.outcomes(name)["90.7"]["shown"]
-        wanted = re.escape(attack.report).replace(re.escape("denied ({OSError})"), OS_ERRORS)
-        assert re.fullmatch(wanted, shown), shown
+        assert shown == attack.report
     if attack.error:
         assert attack.error in {error["ename"] for error in attacked.data(name)["errors"]}
     assert float(row["points"]) == attack.points

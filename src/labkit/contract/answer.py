@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from labkit.contract.figure import encode_figure, is_figure
@@ -112,12 +113,12 @@ def _frame(value: Any, depth: int) -> Wire:
 
 
 def _sequence(value: Any, depth: int) -> Wire:
-    items = list(value)[:MAX_ITEMS]
+    items = list(islice(value, MAX_ITEMS))
     return {"kind": "list", "items": [encode(item, depth=depth + 1) for item in items]}
 
 
 def _mapping(value: Any, depth: int) -> Wire:
-    items = list(value.items())[:MAX_ITEMS]
+    items = list(islice(value.items(), MAX_ITEMS))
     return {
         "kind": "object",
         "fields": {str(key)[:200]: encode(item, depth=depth + 1) for key, item in items},

@@ -15,7 +15,7 @@ from labkit.contract.errors import LabkitError
 
 MAX_DEPTH = 6
 MAX_FILES = 50
-_SKIPPED = {"__MACOSX", "__pycache__"}
+_SKIPPED = {"__MACOSX", "__pycache__", ".ipynb_checkpoints", ".git", ".labkit"}
 _UNPACKED = (".zip", ".tar", ".gz", ".7z", ".rar")
 
 
@@ -44,15 +44,18 @@ def collect(root: Path) -> tuple[list[Found], list[str]]:
         return [Found("", root)], []
     found: list[Found] = []
     remarks: list[str] = []
-    for entry in _entries(root):
+    for entry in _entries(root, hidden=True):
         path = Path(entry.path)
         if entry.is_dir(follow_symlinks=False):
-            found += _folder(path)
+            inside = _folder(path)
+            # A folder that begins with a dot is somebody's only if they handed something in.
+            if not entry.name.startswith(".") or inside[0].path is not None:
+                found += inside
         elif entry.is_symlink():
             is_notebook = path.suffix == ".ipynb"
             owner = "" if is_notebook else path.name
             found.append(Found(owner, path, "is a symbolic link; links are not followed"))
-        elif path.suffix == ".ipynb":
+        elif path.suffix == ".ipynb" and not entry.name.startswith("."):
             found.append(Found("", path))
         elif path.suffix.lower() in _UNPACKED:
             remarks.append(f"{path.name} is an archive: unpack it into a folder of its own first.")
@@ -88,7 +91,8 @@ def _walk(folder: Path, owner: str, depth: int) -> Iterator[Found]:
             yield Found(owner, path)
 
 
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
+def _entries(folder: Path, *, hidden: bool = False) -> list[os.DirEntry[str]]:
     with os.scandir(folder) as entries:
-        kept = [e for e in entries if not e.name.startswith(".") and e.name not in _SKIPPED]
+        kept = [e for e in entries if e.name not in _SKIPPED]
+    kept = [e for e in kept if hidden or not e.name.startswith(".")]
     return sorted(kept, key=lambda entry: os.fsencode(entry.name))

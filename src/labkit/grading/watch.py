@@ -39,9 +39,14 @@ def _tree(root: int) -> list[int]:
 
 
 def _memory(pid: int) -> int:
-    total = 0
-    with suppress(OSError):
-        for line in (_PROC / str(pid) / "status").read_text().splitlines():
-            if line.startswith(("RssAnon:", "RssShmem:")):
-                total += int(line.split()[1]) << 10
-    return total
+    """Bytes of one process; pages shared after a fork count in parts, where the kernel tells."""
+    for name, fields in (
+        ("smaps_rollup", ("Pss_Anon:", "Pss_Shmem:")),
+        ("status", ("RssAnon:", "RssShmem:")),
+    ):
+        with suppress(OSError):
+            lines = (_PROC / str(pid) / name).read_text().splitlines()
+            sizes = [int(line.split()[1]) << 10 for line in lines if line.startswith(fields)]
+            if sizes:
+                return sum(sizes)
+    return 0
