@@ -1,0 +1,39 @@
+"""What holds for every test: under CI nothing is skipped.
+
+A skipped sandbox or browser test would leave the very thing unproven that CI is there to prove,
+so with CI set a skip is a failure that says what was missing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    Report = pytest.TestReport | pytest.CollectReport
+
+
+def _forbid_skip(report: Report) -> Report:
+    expected_failure = hasattr(report, "wasxfail")
+    if os.environ.get("CI") and report.skipped and not expected_failure:
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"Skipped under CI, where every test must run. {reason}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    _forbid_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    _forbid_skip(report)
+    return report
