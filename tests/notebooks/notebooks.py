@@ -1,0 +1,98 @@
+"""Lab notebooks as learners hand them in: filled by exercise, run by papermill, graded for real."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from labkit.contract import Record, Series
+from labkit.contract.paths import answer_cell
+from labkit.course.workspace import init
+from labkit.exercises import Exercise, Facts, givens_for, load
+
+LAB_FILES = {"01": "01_own_the_roofline.ipynb"}
+
+
+def learners_copy(folder: Path, learner: str, lab: str) -> Path:
+    """A fresh workspace of this learner; returns the path of the lab in it."""
+    init(folder, learner)
+    return folder / LAB_FILES[lab]
+
+
+def fill(notebook: Path, answers: Mapping[str, str]) -> None:
+    """Replace the answer cells of the given exercises by these sources."""
+    nb = nbformat.read(notebook, as_version=4)
+    wanted = {answer_cell(exercise): source for exercise, source in answers.items()}
+    for cell in nb.cells:
+        if cell.id in wanted:
+            cell.source = wanted.pop(cell.id)
+    assert not wanted, f"no such answer cells: {sorted(wanted)}"
+    nbformat.write(nb, notebook)
+
+
+def solutions(lab: str) -> dict[str, str]:
+    """Every exercise's own solution snippet."""
+    return {number: exercise.solution for number, exercise in load(lab).items()}
+
+
+def run(notebook: Path, learner: str) -> None:
+    """Run it in place with papermill, in replay, as a process of its own."""
+    env = {
+        **os.environ,
+        "LABKIT_REPLAY": "1",
+        "LABKIT_WORKSPACE": str(notebook.parent),
+        "LABKIT_LEARNER": learner,
+        "PYTHONWARNINGS": "default",
+    }
+    command = [sys.executable, "-m", "papermill", "--no-progress-bar", "--kernel", "python3"]
+    done = subprocess.run(
+        [*command, str(notebook), str(notebook), "--cwd", str(notebook.parent)],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def recordings() -> dict[str, Record]:
+    """The shipped recordings that a replay shows, by id."""
+    from labkit import bench
+
+    return {"machine": bench.machine(replay=True), "decode": bench.decode(replay=True)}
+
+
+def givens(exercise: Exercise, learner: str) -> Any:
+    """This learner's numbers, in replay."""
+    return givens_for(exercise, Facts.load(), learner=learner, records=recordings())
+
+
+def outcomes(out: Path, learner: str, lab: str) -> dict[str, dict[str, Any]]:
+    """What the result file says, by exercise."""
+    data = json.loads((out / "results" / learner / f"{lab}.json").read_text(encoding="utf-8"))
+    return {outcome["exercise"]: outcome for outcome in data["outcomes"]}
+
+
+def slower(record: Record, factor: float) -> Record:
+    """The same record of a machine `factor` times slower, as a live one."""
+    series = tuple(
+        Series(
+            s.name,
+            s.unit,
+            tuple(x * factor if s.unit == "ms" else x / factor for x in s.samples),
+            s.label,
+        )
+        for s in record.series
+    )
+    return Record.from_json({**record.to_json(), "live": True, "series": [
+        {"name": s.name, "unit": s.unit, "samples": list(s.samples), "label": s.label}
+        for s in series
+    ]})  # fmt: skip
