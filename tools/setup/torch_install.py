@@ -49,7 +49,7 @@ def install(python: Path, choice: Choice, progress: Progress) -> None:
         stderr=subprocess.STDOUT,
         text=True,
     ) as pip:
-        last = _follow(pip.stdout or (), choice.size, progress)
+        last = follow(pip.stdout or (), choice.size, progress)
     if pip.returncode != 0:
         raise SetupError(f"torch did not install ({last}): run `make lab` again to retry.")
     if not imports(python):
@@ -76,8 +76,8 @@ def is_here(python: Path, wanted: str, version: str) -> bool:
     return sound
 
 
-def _follow(lines: Iterable[str], size: int | None, progress: Progress) -> str:
-    """Turn pip's lines into progress; returns its last line in words."""
+def follow(lines: Iterable[str], size: int | None, progress: Progress) -> str:
+    """Turn lines of pip into progress; returns its last line in words."""
     last, finished, current = "", 0, 0
     for line in lines:
         count = _RAW_PROGRESS.match(line)

@@ -87,7 +87,9 @@ def _fault(folder: Path) -> str | None:
         return "new"
     if not (folder / "pyvenv.cfg").is_file():
         raise SetupError(f"{folder} is not a Python environment: move it away and run make again.")
-    if quiet([venv_python(folder), "-m", "pip", "--version"]).returncode != 0:
+    python = venv_python(folder)
+    # A link to a Python that was removed is there and yet does not exist.
+    if not python.exists() or quiet([python, "-m", "pip", "--version"]).returncode != 0:
         return "its Python no longer runs; made again"
     state = _read(folder)
     if state.get(_UNFINISHED) == "packages":
