@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from labkit.bench.arrival import Arrival, read_arrival
+from labkit.bench.arrival import Arrival, State, read_arrival
 from labkit.contract import LabkitError
 from labkit.contract.paths import ENV_WORKSPACE, STATE_DIR
 
@@ -224,7 +224,7 @@ class ArrivalLine:
         if arrival is None or self._over:
             return
         self._over = arrival.finished or arrival.stopped()
-        if self._over and not self._shown:
+        if self._over and not self._shown and all(i.state is State.READY for i in arrival.items):
             return  # it was all here before we started
         line = f"  {arrival.line()}"
         now = time.monotonic()
