@@ -34,7 +34,7 @@ _STATUS = {
 _REREAD = {
     Status.FAILED: 'Read lab.hint("{id}") in the lab, correct the cell and check it again.',
     Status.ERROR: "Run the lab from top to bottom in a fresh kernel: the first error is the one.",
-    Status.NOT_ATTEMPTED: 'Replace the … in the answer cell; lab.hint("{id}") helps to begin.',
+    Status.NOT_ATTEMPTED: 'lab.hint("{id}") helps to begin; hints are free.',
 }
 
 
