@@ -45,7 +45,7 @@ def essay_cell(exercise: str) -> str:
 
 
 def valid_learner(learner: str) -> bool:
-    """Whether this may be a learner id: up to 64 of A-Z a-z 0-9 . _ @ + -, first a letter or digit."""
+    """Whether this may be a learner id: up to 64 of A-Z a-z 0-9 . _ @ + -, no sign in front."""
     return bool(_LEARNER.fullmatch(learner)) and ".." not in learner
 
 

@@ -7,7 +7,7 @@ Results leave in wire form; an exception becomes {"kind": "raised"} and the next
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
