@@ -42,6 +42,7 @@ class Attack:
     report: str = ""
     status: str = "graded"
     points: float = 7.0
+    or_points: float = 7.0  # where the machine's mood decides
     error: str = ""
     answers: tuple[tuple[str, str], ...] = ()
     after: tuple[str, ...] = ()
@@ -155,6 +156,7 @@ attempt(environments)
     "fork bomb": Attack(
         (HELPERS, "def bomb():\n    while True:\n        os.fork()\nattempt(bomb)"),
         report="all denied",
+        or_points=5,  # the bomb's dead children may leave no process for its own probe
     ),
     "thread bomb": Attack(
         (
@@ -270,6 +272,13 @@ attempt(environments)
         ),
         points=5,  # the function's probe was stolen: it costs the thief that exercise
     ),
+    "remembers the hidden draws": Attack(
+        (HELPERS,),
+        answers=(("90.3", "seen = []\ndef double(size):\n    seen.append(size)\n    return 0"),),
+        after=("attempt(lambda: seen)",),
+        report="GOT []",
+        points=5,
+    ),
     # --- the runner's own code
     "patches the runner": Attack(
         (
@@ -376,5 +385,4 @@ FUNCTIONS: dict[str, str] = {
         "import os\ndef double(size):\n"
         '    os.write(3, b\'{"t":"results","id":"90.1","results":[]}\\n\')\n    return 0'
     ),
-    "function remembers": "seen = []\ndef double(size):\n    seen.append(size)\n    return 0",
 }

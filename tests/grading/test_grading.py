@@ -247,6 +247,29 @@ def test_the_lab_is_known_by_its_metadata_and_else_by_its_code(tmp_path, grade, 
     assert rows()["bob"]["percent"] == "100"  # bob's numbers, in the folder bob
 
 
+def test_kernels_widgets_and_old_minor_versions_do_not_matter(tmp_path, grade, rows):
+    content = notebook()
+    content["nbformat_minor"] = 2  # B63, B64: ids are unexpected there, and harmless
+    content["metadata"] |= {
+        "kernelspec": {"name": "otter-env", "display_name": "Python [root]"},
+        "widgets": {"application/vnd.jupyter.widget-state+json": {}},
+    }
+    content["cells"].append(code_cell("w", "import ipywidgets\nipywidgets.interact(print, x=3)"))
+    hand_in(tmp_path / "in" / "ann", content)
+    grade()
+    assert rows()["ann"]["percent"] == "100"
+
+
+def test_a_learner_s_page_names_no_other_learner(tmp_path, grade, rows):
+    hand_in(tmp_path / "in" / "ann", notebook())
+    hand_in(tmp_path / "in" / "copycat", notebook())
+    grade()
+    assert "is also used by copycat" in rows()["ann"]["warnings"]
+    assert "The same file was handed in by copycat" in rows()["ann"]["warnings"]
+    page = (tmp_path / "out" / "feedback" / "ann" / "90.html").read_text(encoding="utf-8")
+    assert "copycat" not in page
+
+
 def test_an_older_course_version_is_graded_with_a_warning(tmp_path, grade, rows):
     hand_in(tmp_path / "in" / "ann", notebook(version="3"))
     grade()

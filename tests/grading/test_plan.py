@@ -44,7 +44,7 @@ def test_two_loose_notebooks_with_one_claim_go_by_their_files(tmp_path):
     hand_in(tmp_path, notebook(BLANK, learner="ann"), "two.ipynb")
     tasks = plan(tmp_path)
     assert [task.learner for task in tasks] == ["one", "two"]
-    assert "is also used by two" in tasks[0].remarks[0]
+    assert "is also used by two" in tasks[0].private[0]
 
 
 def test_one_notebook_alone(tmp_path):
@@ -56,11 +56,11 @@ def test_the_same_learner_id_or_file_in_two_folders_is_flagged(tmp_path):
     hand_in(tmp_path / "ann", notebook())
     hand_in(tmp_path / "bob", notebook())
     ann, bob = plan(tmp_path)
-    assert ann.remarks == (
+    assert ann.private == (
         "The learner id 'ann' is also used by bob.",
         "The same file was handed in by bob.",
     )
-    assert bob.remarks[0] == "The learner id 'ann' is also used by ann."
+    assert bob.private[0] == "The learner id 'ann' is also used by ann."
 
 
 def test_of_several_notebooks_of_a_lab_the_last_by_name_counts(tmp_path):
@@ -133,9 +133,9 @@ def test_the_roster_names_learners_and_flags_mismatches_and_absentees(tmp_path):
     hand_in(tmp_path / "in" / "stranger", notebook(BLANK, learner="eve"))
     tasks = {task.learner: task for task in plan(tmp_path / "in", roster)}
     assert list(tasks) == ["ann", "bob", "cem", "stranger"]
-    assert "The roster says 'bob', the notebook 'ann'." in tasks["bob"].remarks
+    assert "The roster says 'bob', the notebook 'ann'." in tasks["bob"].private
     assert tasks["cem"].status == "missing"
-    assert "'stranger' is not in the roster." in tasks["stranger"].remarks
+    assert "'stranger' is not in the roster." in tasks["stranger"].private
 
 
 @pytest.mark.parametrize(

@@ -44,8 +44,9 @@ def grade(
 ) -> int:
     """Grade submissions in a sandbox and write grades.csv, results/ and feedback/ to OUT.
 
-    Run it again to go on after an interruption: what is graded is not graded twice. Exit code 1
-    says that some submissions could not be graded; they are listed, and have a row and a page.
+    Run it again to go on after an interruption: what is graded is not graded twice (delete a
+    learner's folder in results/ to have it graded anew). Exit code 1 says that some submissions
+    could not be graded; they are listed, and have a row and a page.
     """
     from labkit.grading.grade import grade as run
     from labkit.grading.sandbox import UNSAFE_WORDS
@@ -100,7 +101,7 @@ def _show(report: Report) -> None:
     for name in ("Learner", "Lab", "Points", "Percent", "Status", "Warnings"):
         table.add_column(name, justify="right" if name in ("Points", "Percent") else "left")
     for result in report.results[:_SHOWN]:
-        warnings = len(result.remarks) + len(result.warnings)
+        warnings = len(result.private) + len(result.remarks) + len(result.warnings)
         cells = (
             result.learner,
             result.lab or "–",

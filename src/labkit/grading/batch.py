@@ -100,7 +100,7 @@ class Batch:
         )
         known = read_result(self.folder.result(task.learner, task.stem), origin)
         if known is not None and known.learner == task.learner:
-            return replace(known, remarks=task.remarks)
+            return replace(known, remarks=task.remarks, private=task.private)
         verdict = judge_submission(
             submission, numbers,
             examiner=self.examiner, sandbox=self.sandbox, key=self.key, limits=self.limits,
@@ -126,6 +126,7 @@ class Batch:
             origin=origin,
             stem=replace(task, status=status).stem,
             remarks=task.remarks,
+            private=task.private,
             warnings=(text,),
             message=text,
         )
@@ -145,6 +146,7 @@ def _result(
         errors=tuple(asdict(error) for error in verdict.errors),
         warnings=(*warnings, *verdict.warnings),
         remarks=task.remarks,
+        private=task.private,
     )
 
 

@@ -33,7 +33,7 @@ class Isolation:
 
 
 _WORDS = {
-    Level.FULL: "Each run has its own user id, its own namespaces, no network, and a call filter.",
+    Level.FULL: "Each run has its own user id and namespaces, no network and a system call filter.",
     Level.NAMESPACES: (
         "Each run has its own namespaces without network and a system call filter, but your user "
         "id; all runs share it. Grade as root to give each run a user id of its own."

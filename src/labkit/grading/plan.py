@@ -25,6 +25,7 @@ class Task:
 
     `path` is None where nothing was handed in. `status` is "" while it is to be graded, else why
     it is not: missing, unreadable, refused. `notebook_learner` is the id that the notebook claims.
+    `remarks` may be read by the learner; `private` ones name others and are the instructor's.
     """
 
     learner: str
@@ -35,6 +36,7 @@ class Task:
     status: str = ""
     message: str = ""
     remarks: tuple[str, ...] = ()
+    private: tuple[str, ...] = ()
 
     @property
     def stem(self) -> str:
@@ -96,11 +98,13 @@ def _look_up(task: Task, roster: Mapping[str, str]) -> Task:
     if learner is None and task.learner in roster.values():
         learner = task.learner  # the folder carries the learner's own id
     if learner is None:
-        return _remark(task, f"{task.learner!r} is not in the roster.")
+        return _privately(task, f"{task.learner!r} is not in the roster.")
     known = replace(task, learner=learner)
     if task.notebook_learner in ("", learner):
         return known
-    return _remark(known, f"The roster says {learner!r}, the notebook {task.notebook_learner!r}.")
+    return _privately(
+        known, f"The roster says {learner!r}, the notebook {task.notebook_learner!r}."
+    )
 
 
 def _one_per_lab(tasks: Iterable[Task]) -> list[Task]:
@@ -116,7 +120,8 @@ def _one_per_lab(tasks: Iterable[Task]) -> list[Task]:
         *others, last = sorted(group, key=lambda task: _order(task.path))
         names = ", ".join(str(other.path.name) for other in others if other.path)
         if others and last.path:
-            last = _remark(last, f"{last.path.name} was graded, not {names}: one notebook a lab.")
+            said = f"{last.path.name} was graded, not {names}: one notebook a lab."
+            last = replace(last, remarks=(said,))
         kept.append(last)
     return kept
 
@@ -144,11 +149,11 @@ def _flag(task: Task, owners: Mapping[tuple[str, str], set[str]]) -> Task:
     same_bytes = owners.get(("bytes", task.sha256), set()) - {task.learner}
     if same_id:
         who = ", ".join(sorted(same_id))
-        task = _remark(task, f"The learner id {task.notebook_learner!r} is also used by {who}.")
+        task = _privately(task, f"The learner id {task.notebook_learner!r} is also used by {who}.")
     if same_bytes:
-        task = _remark(task, f"The same file was handed in by {', '.join(sorted(same_bytes))}.")
+        task = _privately(task, f"The same file was handed in by {', '.join(sorted(same_bytes))}.")
     return task
 
 
-def _remark(task: Task, text: str) -> Task:
-    return replace(task, remarks=(*task.remarks, text))
+def _privately(task: Task, text: str) -> Task:
+    return replace(task, private=(*task.private, text))

@@ -38,8 +38,8 @@ class Origin:
 class Result:
     """One row of the gradebook with what stands behind it.
 
-    `warnings` come from the submission itself, `remarks` from its neighbours in this batch (the
-    same learner id twice, a mismatch with the roster). `stem` names the files.
+    `warnings` come from the submission itself, `remarks` from what lay beside it; `private` ones
+    name other learners and are for the instructor's eyes. `stem` names the files.
     """
 
     learner: str
@@ -52,6 +52,7 @@ class Result:
     errors: tuple[dict[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    private: tuple[str, ...] = ()
     message: str = ""  # for the learner, where there is no grade
 
     @property
@@ -88,7 +89,7 @@ class Result:
             "pending_points": 0.0,
             "status": self.status,
             "isolation": self.origin.isolation,
-            "warnings": csv_text(" | ".join((*self.remarks, *self.warnings))),
+            "warnings": csv_text(" | ".join((*self.private, *self.remarks, *self.warnings))),
         }
 
     def to_json(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import warnings
 from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any
@@ -61,7 +62,10 @@ class Session:
         """
         self._asked += 1
         try:
-            child = os.fork()
+            with warnings.catch_warnings():
+                # Newer Pythons warn about forks beside threads; the learner may raise on warnings.
+                warnings.simplefilter("ignore")
+                child = os.fork()
         except OSError:
             self._channel.send({"t": "stopped", "id": exercise, "n": self._asked, "how": "fork"})
             return
