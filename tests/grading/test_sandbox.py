@@ -14,11 +14,12 @@ import pytest
 
 from labkit.contract.errors import LabkitError
 from labkit.contract.probe import Probe
-from labkit.grading import isolation, mounts
+from labkit.grading import isolation
 from labkit.grading.isolation import detect
-from labkit.grading.mounts import ROOMS, Python, find_python, stage, view
+from labkit.grading.mounts import Python, find_python, view
 from labkit.grading.profile import FIRST_UID, Level
 from labkit.grading.sandbox import BubblewrapSandbox, UnsafeSandbox, open_sandbox
+from labkit.grading.stage import PACKAGE, ROOMS, stage
 from labkit.grading.transcript import End, Transcript
 from labkit.grading.watch import usage
 from labkit.runner.job import Cell, Job, Limits
@@ -53,10 +54,23 @@ def test_both_levels_run_a_notebook_and_hide_the_references():
                     {},
                 )
             )
-            rooms = {name for name in ROOMS if (mounts.PACKAGE / name).is_dir()}
+            rooms = {name for name in ROOMS if (PACKAGE / name).is_dir()}
             assert set(json.loads(seen.replace("'", '"'))) - {"__pycache__"} == {
                 *rooms, "__init__.py", "py.typed",
             }  # fmt: skip
+
+
+def test_a_killed_grading_s_stage_is_swept_and_a_living_one_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    dead = tmp_path / "labkit-stage-dead"
+    dead.mkdir()
+    (dead / "lock").touch()
+    os.utime(dead, (0, 0))
+    with stage(FIRST_UID) as living, stage(FIRST_UID) as other:
+        assert not dead.exists()
+        assert living.code.is_dir()
+        assert other.code.is_dir()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_every_worker_has_a_user_of_its_own(sandbox):

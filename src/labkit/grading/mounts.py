@@ -1,4 +1,4 @@
-"""What a run may see of this machine: the system, Python, its packages, and six rooms of ours.
+"""What a run may see of this machine: the system, Python, its packages, and our staged rooms.
 
 Paths keep their names inside the sandbox, so that compiled-in library paths still hold; only
 what is listed here is there. What must stay hidden although it lies inside a visible folder
@@ -7,24 +7,15 @@ what is listed here is there. What must stay hidden although it lies inside a vi
 
 from __future__ import annotations
 
-import compileall
 import os
-import py_compile
-import shutil
 import site
-import subprocess
 import sys
 import sysconfig
-import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOMS = ("contract", "runner", "catalog", "sizing", "bench", "fleet")
-PACKAGE = Path(__file__).resolve().parents[1]
-_USERS = "root:x:0:0:root:/:/bin/false\nlearner:x:{uid}:{uid}:learner:/tmp:/bin/sh\n"
-_HOSTS = "127.0.0.1 localhost\n::1 localhost\n"
+from labkit.grading.stage import PACKAGE, Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,73 +49,6 @@ def _outermost(paths: Iterable[Path]) -> tuple[Path, ...]:
         if not _within(path, kept):
             kept.append(path)
     return tuple(kept)
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """A private copy of what of ours goes in: readable for any user, compiled, never written to.
-
-    `root/labkit` holds the rooms, `root/etc` the few files that libraries look for, `root/mpl`
-    Matplotlib's font list, which takes seconds to build anew.
-    """
-
-    root: Path
-
-    @property
-    def etc(self) -> Path:
-        """Files for /etc."""
-        return self.root / "etc"
-
-    @property
-    def fonts(self) -> Path:
-        """Matplotlib's configuration folder with its font list."""
-        return self.root / "mpl"
-
-    @property
-    def code(self) -> Path:
-        """The folder that holds the package `labkit`, cut down to the runner's rooms."""
-        return self.root / "code"
-
-
-@contextmanager
-def stage(uid: int) -> Iterator[Stage]:
-    """Make the stage; it is removed at the end."""
-    with tempfile.TemporaryDirectory(prefix="labkit-stage-") as folder:
-        made = Stage(Path(folder))
-        _copy_rooms(made.code / "labkit")
-        made.etc.mkdir()
-        (made.etc / "passwd").write_text(_USERS.format(uid=uid), encoding="utf-8")
-        (made.etc / "hosts").write_text(_HOSTS, encoding="utf-8")
-        _list_fonts(made.fonts)
-        for path in [made.root, *made.root.rglob("*")]:
-            path.chmod(0o755 if path.is_dir() else 0o644)
-        yield made
-
-
-def _copy_rooms(target: Path) -> None:
-    target.mkdir(parents=True)
-    ignore = shutil.ignore_patterns("__pycache__")
-    for room in ROOMS:
-        if (PACKAGE / room).is_dir():
-            shutil.copytree(PACKAGE / room, target / room, ignore=ignore)
-    for name in ("__init__.py", "py.typed"):
-        shutil.copy(PACKAGE / name, target / name)
-    # Unchecked pycs: the run compares no times and may be anybody's.
-    compileall.compile_dir(
-        target, quiet=2, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
-    )
-
-
-def _list_fonts(folder: Path) -> None:
-    """Have Matplotlib list the fonts once for all runs; without Matplotlib there is no list."""
-    folder.mkdir()
-    subprocess.run(
-        [sys.executable, "-I", "-c", "import matplotlib.font_manager"],
-        env={"PATH": os.defpath, "HOME": str(folder), "MPLCONFIGDIR": str(folder)},
-        capture_output=True,
-        timeout=120,
-        check=False,
-    )
 
 
 @dataclass(frozen=True, slots=True)

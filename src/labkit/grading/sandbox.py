@@ -18,9 +18,10 @@ from labkit.contract.errors import LabkitError
 from labkit.contract.probe import Probe
 from labkit.grading.driver import drive
 from labkit.grading.isolation import Isolation, detect, find_tools
-from labkit.grading.mounts import Stage, find_python, stage, view
+from labkit.grading.mounts import find_python, view
 from labkit.grading.profile import FIRST_UID, HOME, Level, arguments, command, environment
 from labkit.grading.seccomp import build_filter
+from labkit.grading.stage import Stage, stage
 from labkit.grading.transcript import End, Transcript
 from labkit.runner.job import Cell, Job
 
