@@ -87,12 +87,17 @@ class LabPage:
         """Select the cell, press Ctrl+Enter, wait until it has run; returns its output's text."""
         cell = self.cell(key)
         prompt = cell.locator(".jp-InputArea-prompt")
-        before = prompt.inner_text()
+        # A new kernel counts from 1 again, so the number may be the one that already stands there:
+        # what tells a run is that the prompt changed at all ("[*]:") and then shows a number.
+        prompt.evaluate(
+            "e => { e.ran = false; new MutationObserver(() => { e.ran = true; })"
+            ".observe(e, {childList: true, characterData: true, subtree: true}); }"
+        )
         prompt.click()
         self.page.keyboard.press("Control+Enter")
         self.page.wait_for_function(
-            r"([prompt, old]) => /\[\d+\]:/.test(prompt.innerText) && prompt.innerText != old",
-            arg=[prompt.element_handle(), before],
+            r"prompt => prompt.ran && /\[\d+\]:/.test(prompt.innerText)",
+            arg=prompt.element_handle(),
             timeout=timeout_ms,
         )
         return self.output(key)
