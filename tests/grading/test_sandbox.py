@@ -17,10 +17,11 @@ from labkit.contract.probe import Probe
 from labkit.grading import isolation
 from labkit.grading.isolation import detect
 from labkit.grading.mounts import Python, find_python, view
-from labkit.grading.profile import FIRST_UID, Level
+from labkit.grading.profile import Level
 from labkit.grading.sandbox import BubblewrapSandbox, UnsafeSandbox, open_sandbox
 from labkit.grading.stage import PACKAGE, ROOMS, stage
 from labkit.grading.transcript import End, Transcript
+from labkit.grading.uids import FIRST_UID, own_uid
 from labkit.grading.watch import usage
 from labkit.runner.job import Cell, Job, Limits
 
@@ -80,6 +81,25 @@ def test_every_worker_has_a_user_of_its_own(sandbox):
     uid = said(sandbox.run(job("import os", ASK.format("str(os.getuid())")), {}))
     assert int(uid) >= FIRST_UID
     assert int(uid) != os.getuid()
+
+
+def test_no_two_runs_share_a_user_not_even_of_two_gradings():
+    claim = (
+        "import sys; from labkit.grading.uids import own_uid\n"
+        "with own_uid() as uid: print(uid, flush=True); sys.stdin.read()"
+    )
+    with own_uid() as first, own_uid() as second:
+        other = subprocess.Popen(
+            [sys.executable, "-c", claim], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        with other:
+            assert other.stdin is not None
+            assert other.stdout is not None
+            third = int(other.stdout.readline())
+            assert len({first, second, third}) == 3
+            other.kill()
+    with own_uid() as again:
+        assert again in {first, second, third}
 
 
 def test_limits_hold_inside(sandbox):

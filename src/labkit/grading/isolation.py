@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labkit.contract.errors import LabkitError
-from labkit.grading.profile import FIRST_UID, Level, Tools, become
+from labkit.grading.profile import Level, Tools, become
+from labkit.grading.uids import FIRST_UID
 
 _APPARMOR = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
 _PACKAGES = {"bwrap": "bubblewrap", "setpriv": "util-linux", "choom": "util-linux"}

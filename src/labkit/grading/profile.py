@@ -17,7 +17,6 @@ from labkit.contract.paths import ENV_RECORDS, ENV_REPLAY, ENV_RUNNER
 from labkit.grading.mounts import View
 from labkit.runner.job import Limits
 
-FIRST_UID = 61001
 # Inside the sandbox, where each run has an empty one of its own.
 HOME = "/tmp"  # noqa: S108
 WORK = f"{HOME}/work"

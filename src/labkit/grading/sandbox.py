@@ -7,10 +7,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -19,10 +17,11 @@ from labkit.contract.probe import Probe
 from labkit.grading.driver import drive
 from labkit.grading.isolation import Isolation, detect, find_tools
 from labkit.grading.mounts import find_python, view
-from labkit.grading.profile import FIRST_UID, HOME, Level, arguments, command, environment
+from labkit.grading.profile import HOME, Level, arguments, command, environment
 from labkit.grading.seccomp import build_filter
 from labkit.grading.stage import Stage, stage
 from labkit.grading.transcript import End, Transcript
+from labkit.grading.uids import FIRST_UID, own_uid
 from labkit.runner.job import Cell, Job
 
 UNSAFE_WORDS = (
@@ -74,28 +73,6 @@ def _try_out(sandbox: Sandbox) -> None:
         )
 
 
-@dataclass(slots=True)
-class _Slots:
-    """Hands out small numbers, each to one user at a time."""
-
-    _free: list[int] = field(default_factory=list)
-    _made: int = 0
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    @contextmanager
-    def one(self) -> Iterator[int]:
-        with self._lock:
-            if not self._free:
-                self._free.append(self._made)
-                self._made += 1
-            number = self._free.pop()
-        try:
-            yield number
-        finally:
-            with self._lock:
-                self._free.append(number)
-
-
 class BubblewrapSandbox:
     """Every run in namespaces of its own, and at level FULL with a user id of its own."""
 
@@ -106,19 +83,18 @@ class BubblewrapSandbox:
         self._view = view(self._python, staged, (*hidden, staged.root))
         self._env = environment(HOME, "/labkit", self._python.packages)
         self._filter = build_filter()
-        self._slots = _Slots()
 
     def run(self, job: Job, probes: Mapping[str, Probe]) -> Transcript:
         """Run the job in a fresh sandbox. Never raises for what the job does."""
         options = arguments(self.level, self._view, job.limits, self._env)
         with (
-            self._slots.one() as slot,
+            own_uid() as uid,
             _readable("\0".join(options).encode() + b"\0") as args_fd,
             _readable(self._filter) as seccomp_fd,
         ):
             line = command(
                 self.level, self._tools, self._python.executable,
-                FIRST_UID + slot, args_fd, seccomp_fd,
+                uid, args_fd, seccomp_fd,
             )  # fmt: skip
             process = subprocess.Popen(
                 line,
