@@ -59,10 +59,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], caption: str
     """An HTML table with left-aligned text; numbers should come already formatted."""
     cell = "padding:.2em .8em;text-align:left;vertical-align:top"
     header = "".join(f'<th scope="col" style="{cell}">{escape(name)}</th>' for name in columns)
-    body = "".join(
-        "<tr>" + "".join(f'<td style="{cell}">{escape(value)}</td>' for value in row) + "</tr>"
-        for row in rows
-    )
+    body = "".join("<tr>" + "".join(_cell(value, cell) for value in row) + "</tr>" for row in rows)
     title = (
         f'<caption style="text-align:left;font-weight:600;padding:.2em .8em">{escape(caption)}'
         "</caption>"
@@ -73,6 +70,14 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], caption: str
         '<table class="labkit-table" style="border-collapse:collapse;margin:.4em 0">'
         f"{title}<thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>"
     )
+
+
+def _cell(value: object, style: str) -> str:
+    """One cell; a short one does not wrap, so that a number keeps its unit."""
+    text = str(value)
+    if len(text) <= 28:
+        style += ";white-space:nowrap"
+    return f'<td style="{style}">{escape(text)}</td>'
 
 
 def text_table(columns: Sequence[str], rows: Sequence[Sequence[object]], caption: str = "") -> str:
