@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from pathlib import Path
@@ -42,7 +43,11 @@ def install_packages(python: Path) -> None:
             )
             # pip compiles on one core; this takes all. Failures are files for other Pythons.
             site = next(python.parent.parent.glob("lib/python*/site-packages"))
-            run([python, "-m", "compileall", "-q", "-j", "0", site], remedy="compileall failed.")
+            run(
+                [python, "-m", "compileall", "-q", "-j", "0", site],
+                env={**os.environ, "PYTHONWARNINGS": "ignore"},  # other people's code
+                remedy="The packages did not compile: the lines above say why.",
+            )
 
     once("packages", lock, locked)
 
