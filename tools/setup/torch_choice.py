@@ -57,7 +57,7 @@ class Choice:
 class Machine:
     """What the choice asks of the machine; replaced in tests."""
 
-    report: Callable[[tuple[str, ...]], Report | str]  # pip's report, or its last error line
+    report: Callable[[tuple[str, ...]], Report | str]  # pip's report, or its first error line
     has_gpu: Callable[[], bool]
     size: Callable[[Report], int | None]
 
@@ -146,7 +146,7 @@ def _pip_report(python: Path, arguments: tuple[str, ...]) -> Report | str:
     )
     if asked.returncode != 0:
         errors = [line for line in asked.stderr.splitlines() if line.startswith("ERROR")]
-        return (errors or asked.stderr.splitlines() or ["pip gave no reason"])[-1]
+        return (errors or asked.stderr.splitlines() or ["pip gave no reason"])[0]
     report: Report = json.loads(asked.stdout)
     return report
 
