@@ -182,7 +182,7 @@ def _file_size(url: str) -> int | None:
 
 def _no_build(version: str, why: str) -> str:
     return (
-        f"torch {version} cannot be had from here ({why.removeprefix('ERROR: ')}). "
+        f"torch {version} cannot be had from here ({why.removeprefix('ERROR: ').rstrip('.')}). "
         "Remedies: try again with network; or put its wheel in a folder and set PIP_FIND_LINKS "
         "to that folder; or set TORCH_INDEX to a mirror; or TORCH=skip to do without it."
     )
