@@ -22,6 +22,8 @@ from labkit.bench.process import run_job
 from labkit.bench.sweep import sweep_points
 from labkit.contract import LabkitError, Record
 
+pytestmark = pytest.mark.quiet
+
 JOBS = "tests.bench.worker_jobs"
 
 

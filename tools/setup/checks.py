@@ -1,4 +1,4 @@
-"""`make test`: set everything up, run every check, and pytest last: its verdict closes the run."""
+"""`make test`: set everything up, run every check, and pytest last."""
 
 from __future__ import annotations
 
@@ -17,6 +17,13 @@ CHECKS = (
     ("types (mypy)", "mypy", "--cache-dir", str(cache_dir() / "mypy"), "--no-error-summary"),
 )
 
+# Measurements first and alone: a second worker on the same cores would be measured too. Then two
+# workers, each test file kept whole because its fixtures are costly.
+TESTS = (
+    ("measurements of this machine (pytest)", ["-m", "quiet and not heavy", "--quiet"]),
+    ("tests (pytest)", ["-m", "not quiet and not heavy", "-n", "2", "--dist", "loadfile"]),
+)
+
 
 def main() -> int:
     """Run all checks in order; the first that fails ends the run with exit code 2."""
@@ -30,11 +37,8 @@ def main() -> int:
         with step(name):
             remedy = f"{name}: failed; the lines above say where."
             run([python.with_name(program), *arguments], cwd=ROOT, env=env, remedy=remedy)
-    print("── tests", flush=True)
-    run([python, "-m", *pytest()], cwd=ROOT, env=env, remedy="The tests failed.")
+    for name, arguments in TESTS:
+        print(f"── {name}", flush=True)  # pytest's own closing line says the time, and stays last
+        command = [python, "-m", "pytest", *arguments]
+        run(command, cwd=ROOT, env=env, remedy=f"{name}: failed; the lines above say where.")
     return 0
-
-
-def pytest() -> list[str]:
-    """The test run: two workers, each test file kept whole because fixtures are costly."""
-    return ["pytest", "-n", "2", "--dist", "loadfile", "--durations", "10"]
