@@ -39,6 +39,6 @@ def main() -> int:
             run([python.with_name(program), *arguments], cwd=ROOT, env=env, remedy=remedy)
     for name, options in TESTS:
         print(f"── {name}", flush=True)  # pytest's own closing line says the time, and stays last
-        command = [python, "-m", "pytest", *options]
+        command = [str(python), "-m", "pytest", *options]
         run(command, cwd=ROOT, env=env, remedy=f"{name}: failed; the lines above say where.")
     return 0
