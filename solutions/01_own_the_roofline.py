@@ -18,48 +18,64 @@
 # %% [markdown]
 # ## How a lab works
 #
-# Each exercise has three cells: the numbers you are given, your answer, and a check.
+# Most exercises have three cells: the numbers you are given, your answer, and a check.
 # Replace the `...`, run the cell, run the check. A wrong answer is told which mistake makes it.
 #
+# - The numbers of the exercises are names, not an order. Some belong to other labs.
 # - Stuck? Run `lab.hint("1.1")` in a new cell. There are three hints for each exercise, all free.
-# - Units: `Q(39.5, "tok/s")`, `"39.5 tok/s"` and plain `39.5` are all read. A plain number is
-#   taken in the unit that the exercise asks for.
+# - Units: `Q(12.5, "GB")`, `"12.5 GB"` and plain `12.5` are all read. A plain number is taken in
+#   the unit that the exercise asks for. `Q` labels a finished answer; calculate with plain numbers.
 # - You may close the laptop at any time. Your answers and your progress are kept.
 
 # %% setup
+import matplotlib.pyplot as plt
+import numpy as np
+
 from labkit import Catalog, Lab, Q, bench
+from labkit.sizing import (
+    critical_batch,
+    decode_ceiling_tokens_per_s,
+    decode_flops,
+    streamed_weight_bytes,
+)
+
+catalog = Catalog.load()
+bf16, fp32 = catalog.format("bf16"), catalog.format("fp32")
 
 lab = Lab("01")
 
 # %% [markdown]
 # ## Two limits
 #
-# A language model writes one token at a time. To write one token for one user, the chip must read
-# every weight of the model once, because every weight takes part in every token. That step is
-# called *decode*.
+# A language model writes one *token* at a time, a token being a word or a part of one. To write
+# one token for one user, the chip must read nearly every weight of the model once, because nearly
+# every weight takes part in it. (The exceptions follow.) That step is called *decode*.
+#
+# Five words for what comes:
+#
+# - a *FLOP* is one addition or one multiplication; FLOP/s is how many of them happen in a second
+# - *BF16* and *FP16* store a number in 2 bytes, *FP32* in 4, *INT8* in 1
+# - the *batch* is how many texts are written at the same time; "batch 1" is one user
+# - the *KV cache* is what the model keeps about earlier tokens; it has to wait for Lab 02
+# - weights are *dense* when none is left out as zero; LLMs are
 #
 # How long does the reading take, and how long does the arithmetic take? Here is Mistral-7B
 # (BF16) on an L4, the GPU of AWS's `g6` instances, at the datasheet's speeds.
 
 # %% id="two-limits"
-import matplotlib.pyplot as plt
-
-from labkit.sizing import decode_flops, streamed_weight_bytes
-
-catalog = Catalog.load()
-model, chip, bf16 = catalog.model("mistral-7b"), catalog.accelerator("L4"), catalog.format("bf16")
+model, chip = catalog.model("mistral-7b"), catalog.accelerator("L4")
 
 reading_ms = 1e3 * streamed_weight_bytes(model, bf16) / chip.bandwidth_bytes_per_s
 computing_ms = 1e3 * decode_flops(model) / chip.peak_flops("bf16")
 
-fig, ax = plt.subplots(figsize=(8, 1.9))
-ax.barh(["computing", "reading"], [computing_ms, reading_ms], color=["#8250df", "#0969da"])
+fig, bars = plt.subplots(figsize=(8, 1.9))
+bars.barh(["computing", "reading"], [computing_ms, reading_ms], color=["#8250df", "#0969da"])
 for row, ms in enumerate([computing_ms, reading_ms]):
-    ax.text(ms, row, f"  {ms:.2f} ms", va="center")
-ax.set_xlabel("milliseconds for one token")
-ax.set_xlim(0, reading_ms * 1.15)
-ax.set_title("Mistral-7B on an L4: one token, one user", loc="left")
-ax.spines[["top", "right"]].set_visible(False)
+    bars.text(ms, row, f"  {ms:.2f} ms", va="center")
+bars.set_xlabel("milliseconds for one token")
+bars.set_xlim(0, reading_ms * 1.15)
+bars.set_title("Mistral-7B on an L4: one token, one user", loc="left")
+bars.spines[["top", "right"]].set_visible(False)
 fig.tight_layout()
 
 # %% [markdown]
@@ -120,32 +136,31 @@ fig.tight_layout()
 #
 # So far one pass over the weights served one token. With a batch of 16 sequences the same pass
 # serves 16 tokens. The bytes stay the same; the FLOPs grow sixteenfold; the intensity grows too.
+# At some batch it reaches the ridge, and the compute roof takes over. That batch is the *knee*.
 
 # %% exercise 1.11 given=false
 
 # %% [markdown]
-# This is what the function says for one model on two chips: tokens per second of all sequences
-# together, against the batch. The dots mark the *knee*, where the compute roof is reached.
+# This is what such a function looks like for one model on two chips: tokens per second of all
+# sequences together, against the batch. The dots mark the knees.
 # The KV cache is still left out. Lab 02 puts it in, and for long contexts the knee disappears.
 
 # %% id="knees"
-from labkit.sizing import critical_batch, decode_ceiling_tokens_per_s
-
 llama = catalog.model("llama-3-8b")
 batches = [round(2 ** (n / 8)) for n in range(81)]
 
-fig, ax = plt.subplots(figsize=(8, 4))
+fig, curves = plt.subplots(figsize=(8, 4))
 for name, style in (("A10G", "-"), ("H100", "--")):
     chip = catalog.accelerator(name)
     rates = [decode_ceiling_tokens_per_s(llama, chip, bf16, batch=b) for b in batches]
     knee = critical_batch(chip, bf16)
-    ax.loglog(batches, rates, style, label=f"{name}, knee at batch {knee:.0f}")
-    ax.plot(knee, decode_ceiling_tokens_per_s(llama, chip, bf16, batch=round(knee)), "ko")
-ax.set_xlabel("batch (sequences)")
-ax.set_ylabel("output tokens/s, all sequences")
-ax.set_title("Llama-3-8B in BF16: the ceiling, KV cache left out", loc="left")
-ax.grid(which="major", alpha=0.3)
-ax.legend(frameon=False)
+    curves.loglog(batches, rates, style, label=f"{name}, knee at batch {knee:.0f}")
+    curves.plot(knee, decode_ceiling_tokens_per_s(llama, chip, bf16, batch=round(knee)), "ko")
+curves.set_xlabel("batch (sequences)")
+curves.set_ylabel("output tokens/s, all sequences")
+curves.set_title("Llama-3-8B in BF16: the ceiling, KV cache left out", loc="left")
+curves.grid(which="major", alpha=0.3)
+curves.legend(frameon=False)
 fig.tight_layout()
 
 # %% [markdown]
@@ -169,22 +184,23 @@ fig.tight_layout()
 # ### Predict, then measure
 #
 # `SmolLM2-135M-Instruct` is a real language model, small enough for a laptop, and in FP32 still
-# larger than any cache, so its weights must be streamed.
+# larger than a laptop's caches, so its weights must be streamed.
 
 # %% id="smollm2-size"
-smollm2, fp32 = catalog.model("smollm2-135m"), catalog.format("fp32")
+smollm2 = catalog.model("smollm2-135m")
 streamed = streamed_weight_bytes(smollm2, fp32)
 print(f"{smollm2.params.total:,} parameters; {streamed / 1e6:,.0f} MB to stream for each token")
 
 # %% [markdown]
 # Before you measure: **which share of the ceiling will it reach, in percent?** Say a number, and
-# how sure you are that you are within a factor of 1.25 (50 = a coin toss, 100 = certain). Nobody
-# grades this. At the end you see how well you know what you know.
+# how sure you are that you are within a factor of 1.25 (10 = a guess, 100 = certain). Nobody grades
+# this. At the end you see what became of it.
 
 # %% predict 1.13 value=50 confidence=60
 
 # %% [markdown]
 # Now measure. The first time, the model's weights are fetched and converted (about 100 MB).
+# On a busy machine write `decode = bench.decode(replay=True)`.
 
 # %% id="measure-decode"
 decode = bench.decode()
@@ -196,8 +212,11 @@ decode
 # ### Where the rest went
 #
 # The machine of our recording reaches less than half of its ceiling. Serving engines on
-# data-centre GPUs, with models of 7B and more, get about two thirds of theirs. Something else
-# takes time. The roofline does not know what; your record does.
+# data-centre GPUs, with models of 7B and more, reach between half and nine tenths of theirs.
+# Something else takes time. The roofline does not know what; your record does.
+#
+# The matrix product of a step is a call into a compiled routine, a *kernel*. Around it stand
+# Python, norms, attention and the copying of small things: *overhead*.
 
 # %% exercise 1.14
 
@@ -214,20 +233,20 @@ read, peak = record.median("bandwidth.read") * 1e9, {
     fmt: record.median(f"gemm.{fmt}") * 1e9 for fmt in ("fp32", "bf16")
 }
 
-fig, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True)
-for ax, fmt in zip(axes, ("fp32", "bf16")):
+fig, panels = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True)
+for panel, fmt in zip(panels, ("fp32", "bf16")):
     points = bench.sweep_points(record, fmt)
     rows = range(len(points))
-    ax.bar(rows, [1e3 * p.seconds for p in points], color="#0969da", label="measured")
+    panel.bar(rows, [1e3 * p.seconds for p in points], color="#0969da", label="measured")
     roof = [1e3 * max(p.bytes / read, p.flop / peak[fmt]) for p in points]
-    ax.plot(rows, roof, "ko-", label="roofline")
-    ax.set_xticks(rows, [str(p.batch) for p in points])
-    ax.set_xlabel("batch (rows)")
-    ax.set_title(f"{fmt.upper()} weights", loc="left")
-    ax.spines[["top", "right"]].set_visible(False)
-axes[0].set_ylabel("milliseconds")
-axes[0].legend(frameon=False)
-fig.suptitle(record.origin(), fontsize=8, x=0.01, ha="left")
+    panel.plot(rows, roof, "ko-", label="roofline")
+    panel.set_xticks(rows, [str(p.batch) for p in points])
+    panel.set_xlabel("batch (rows)")
+    panel.set_title(f"{fmt.upper()} weights", loc="left")
+    panel.spines[["top", "right"]].set_visible(False)
+panels[0].set_ylabel("milliseconds")
+panels[0].legend(frameon=False)
+fig.suptitle(record.origin(), fontsize=9, x=0.01, ha="left")
 fig.tight_layout()
 
 # %% exercise 1.15
@@ -235,7 +254,8 @@ fig.tight_layout()
 # %% [markdown]
 # ## One picture
 #
-# Seven accelerators that AWS rents, and the machine in front of you, on the same axes.
+# Seven accelerators that AWS rents, and the machine in front of you, on the same axes. You need
+# your `roofline()` of 1.7.
 
 # %% exercise 1.8
 

@@ -65,6 +65,7 @@ def decode_record(read: float = 27.0, products: float = 0.6, rest: float = 0.5) 
             three("decode.step", "ms", step),
             three("decode.rate", "tok/s", 1e3 / step),
             three("decode.products", "ms", ideal / products),
+            three("decode.read", "ms", ideal),
         ),
         facts={"streamed_bytes_per_token": STREAMED},
     )

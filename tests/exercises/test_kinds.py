@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given as given_values
 from hypothesis import strategies as st
 
-from labkit.contract import Code, Outcome, Q, Status
+from labkit.contract import Code, LabkitError, Outcome, Q, Status
 from labkit.contract.answer import encode
 from labkit.contract.probe import run_probe
 from labkit.exercises import Facts, judge, load, practice_seeds, probe_for
@@ -59,8 +59,10 @@ def test_many_ways_to_write_the_same_answer(answer: Any, facts: Facts) -> None:
         (-39.97, Code.SIGN),
         (0, Code.MAGNITUDE),
         (39970.0, Code.PREFIX),
-        (41.5, Code.CLOSE),
+        (40.8, Code.CLOSE),
+        (45.0, Code.MAGNITUDE),
         (400.0, Code.MAGNITUDE),
+        (0.025017, Code.INVERTED),
         (None, Code.RETURNS_NONE),
         ([39.97], Code.TYPE),
         (np.array([39.97, 1.0]), Code.TYPE),
@@ -97,6 +99,7 @@ def test_gb_is_not_gib_and_flops_is_a_rate() -> None:
     assert convert(12.55, "GiB", "GB") == pytest.approx(13.4755, rel=1e-4)
     assert convert(70, "TFLOPS", "FLOP/s") == 70e12
     assert convert(70, "TFLOPs", "FLOP") == 70e12
+    assert convert(295, "FLOPS/byte", "FLOP/B") == 295
     with pytest.raises(DimensionError):
         convert(1, "GB/s", "GB")
     with pytest.raises(UnitError, match="GiB"):
@@ -122,7 +125,12 @@ def test_a_list_of_results_counts_like_an_array(facts: Facts) -> None:
         (lambda ai, peak: peak, Code.RAISES, "TypeError"),
         (lambda ai, peak, bw: 7.0e13, Code.TYPED_CONSTANT, "arguments"),
         (lambda ai, peak, bw: 0.5 * np.minimum(peak, np.asarray(ai) * bw), Code.OTHER, "2 times"),
-        (lambda ai, peak, bw: "fast", Code.OTHER, ""),
+        (lambda ai, peak, bw: "fast", Code.TYPE, "text"),
+        # What an array or a zero breaks must not hide the mistake behind it.
+        (lambda ai, peak, bw: max(peak, ai * bw), Code.WRONG_ROOF, "higher"),
+        (lambda ai, peak, bw: min(peak, bw / ai), Code.INVERTED, "divided"),
+        (lambda ai, peak, bw: [] if not min(peak, ai * bw) else None, Code.RETURNS_NONE, "return"),
+        (lambda ai, peak, bw: peak if ai * bw > peak else ai * bw, Code.SCALAR_ONLY, "np.minimum"),
     ],
 )
 def test_wrong_functions(function: Any, code: Code, word: str, facts: Facts) -> None:
@@ -135,6 +143,32 @@ def test_calling_the_function_instead_of_handing_it_in(facts: Facts) -> None:
     result = check("1.7", 4.2e13, facts)
     assert result.code is Code.TYPE
     assert "without brackets" in result.message
+
+
+def test_a_rounded_result_is_a_right_result(facts: Facts) -> None:
+    def rounded(p: float, w: float, b: float, g: float, t: float) -> float:
+        return round(b / max(p * w / (g * 1e9), 2 * p * b / (t * 1e12)), 1)
+
+    def cut(*numbers: float) -> float:
+        return int(rounded(*numbers) / 3) * 3
+
+    assert check("1.11", rounded, facts).passed
+    assert "rounded" in check("1.11", cut, facts).message
+
+
+def test_q_does_not_calculate_and_says_so() -> None:
+    for wrong in (lambda: Q(1, "GB") / Q(2, "s"), lambda: 2 * Q(1, "GB"), lambda: float(Q(1, "B"))):
+        with pytest.raises(LabkitError, match="plain numbers"):
+            wrong()
+
+
+@pytest.mark.parametrize(
+    ("text", "word"), [("70e12/600e9", "quotes"), ("about 117", "12.5 FLOP/B")]
+)
+def test_text_that_cannot_be_read_is_told_how_to_write_it(
+    text: str, word: str, facts: Facts
+) -> None:
+    assert word in check("1.1", text, facts).message
 
 
 def test_half_right_says_which_kind_of_call_is_wrong(facts: Facts) -> None:

@@ -22,6 +22,7 @@ TYPED: dict[tuple[str, Code], str] = {
     ("1.7", Code.PREFIX): _ROOFLINE + "np.minimum(peak * 1e12, ai * bw * 1e9)",
     ("1.11", Code.ONE_SEQUENCE): _RATE + "1 / max(m, c)",
     ("1.11", Code.WEIGHTS_PER_SEQUENCE): _RATE + "batch / max(batch * m, c)",
+    ("1.11", Code.WRONG_ROOF): _RATE + "batch / min(m, c)",
     ("1.11", Code.PEAK_FORGOTTEN): _RATE + "batch / m",
     ("1.11", Code.SUM_OF_ROOFS): _RATE + "batch / (m + c)",
     ("1.11", Code.MAC_ONE_FLOP): _RATE + "batch / max(m, c / 2)",

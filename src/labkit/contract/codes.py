@@ -37,6 +37,8 @@ class Code(StrEnum):
 
     # Bytes
     EMBEDDING_STREAMED = "embedding-streamed"  # counted the input embedding as read every step
+    HEAD_NOT_STREAMED = "head-not-streamed"  # left out the output head as well
+    EXPERTS_ONLY = "experts-only"  # counted the experts and nothing beside them
     TOTAL_NOT_ACTIVE = "total-not-active"  # all experts where only the routed ones are read
     ACTIVE_NOT_TOTAL = "active-not-total"
     SHARED_PARTS_SCALED = "shared-parts-scaled"  # scaled attention and embeddings as if experts
@@ -45,6 +47,7 @@ class Code(StrEnum):
     QUERY_HEADS = "query-heads"  # query heads where KV heads count
 
     # Time and rate
+    OTHER_QUANTITY = "other-quantity"  # a step of the way handed in as the answer
     PER_HOUR_PER_SECOND = "per-hour-per-second"
     ONE_SEQUENCE = "one-sequence"  # one sequence's rate where the batch's was asked
     TIME_NOT_RATE = "time-not-rate"  # seconds where tokens per second were asked, or the reverse

@@ -9,9 +9,12 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from typing import NoReturn
+
+from labkit.contract.errors import LabkitError
 
 _NUMBER = re.compile(
-    r"^\s*([+-]?(?:\d{1,3}(?:[,_ \u2009\u202f]\d{3})+|\d+)?(?:\.\d+)?(?:[eE][+-]?\d{1,4})?)"
+    r"^\s*([+-]?(?:\d{1,3}(?:[,_ \u2009\u202f]\d{3})+|\d+)?(?:\.\d+)?(?:[eE][+-]?\d{1,4})?(?![eE]?[+-]?\d))"
     r"\s*((?:1/)?[A-Za-zµ%$][A-Za-z0-9µ%$/·^() -]{0,39})?\s*$"
 )
 
@@ -36,6 +39,16 @@ class Q:
 
     def __str__(self) -> str:
         return f"{self.number:g} {self.unit}".rstrip()
+
+    def _label_only(self, *_other: object) -> NoReturn:
+        raise LabkitError(
+            "Q labels a finished answer and does not calculate: "
+            "work with plain numbers, then hand in Q(number, unit)."
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = _label_only
+    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _label_only
+    __pow__ = __neg__ = __float__ = _label_only
 
 
 def split_text(text: str) -> Q | None:

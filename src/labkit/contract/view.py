@@ -93,7 +93,7 @@ def text_table(columns: Sequence[str], rows: Sequence[Sequence[object]], caption
 
 def number(value: float, digits: int = 4) -> str:
     """A number as people read it: thousands separated, `digits` significant figures."""
-    if isinstance(value, int) or (value == int(value) and abs(value) >= 1000):
+    if abs(value) < 1e13 and (isinstance(value, int) or value == int(value) >= 1000):
         return f"{int(value):,}"
     if value != 0 and not 1e-3 <= abs(value) < 1e7:
         return f"{value:.{digits}g}"

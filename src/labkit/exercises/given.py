@@ -37,7 +37,7 @@ def sparse_peak(accelerator: Accelerator, number_format: str) -> Given:
         2 * accelerator.peak_flops(number_format) / 1e12,
         "TFLOP/s",
         f"{accelerator.name}: {number_format.upper()} peak with 2:4 sparsity",
-        "twice the dense figure, for weights of which every second one is zero",
+        "twice the dense figure, if two of every four weights are zero",
     )
 
 
@@ -70,6 +70,17 @@ def embedding(model: ModelSpec) -> Given:
         model.params.embedding,
         "parameters",
         f"{model.name}: of these, input embedding",
+        "vocabulary × hidden size",
+    )
+
+
+def head(model: ModelSpec) -> Given:
+    """The output head, where it is a table of its own."""
+    return Given(
+        "params_head",
+        model.params.head,
+        "parameters",
+        f"{model.name}: of these, output head",
         "vocabulary × hidden size",
     )
 

@@ -84,7 +84,9 @@ def parse(text: str) -> tuple[float, str]:
     Raises UnitError naming the part that is no listed unit.
     """
     text = text.strip().replace("·", "*").replace("per ", "/")
-    text = re.sub(r"\b([kKMGTP]?)FLOPS\b", r"\1FLOP/s", text)  # TFLOPS is a rate
+    # TFLOPS is a rate; FLOPS/byte is how many people spell an intensity.
+    text = re.sub(r"\b([kKMGTP]?)FLOPS\b(?=\s*/\s*[Bb])", r"\1FLOP", text)
+    text = re.sub(r"\b([kKMGTP]?)FLOPS\b", r"\1FLOP/s", text)
     text = re.sub(r"\btps\b", "tok/s", text).replace("rps", "req/s")
     factor = 1.0
     parts: list[str] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +33,16 @@ class Choice:
 
     def stub(self, exercise: Exercise) -> str:
         """The options as comments, then the blank."""
-        lines = [f'# "{option.key}": {option.text}' for option in self.options]
+        lines = [
+            line
+            for option in self.options
+            for line in textwrap.wrap(
+                f'"{option.key}": {option.text}',
+                width=80,
+                initial_indent="# ",
+                subsequent_indent="#     ",
+            )
+        ]
         return "\n".join([*lines, f"{exercise.answer_name} = ..."])
 
     def probe(self, exercise: Exercise, givens: Sequence[Givens]) -> Probe | None:

@@ -27,7 +27,8 @@ class FunctionKind:
     """`signature` and `doc` make the stub; `arguments` names the givens passed, in order.
 
     `edges(givens)` adds calls that any right answer must survive; `describe(args)` says in words
-    what a call is about, without its numbers.
+    what a call is about, without its numbers; `special(args)` tells calls, such as those with an
+    array, that are looked at only when all plain ones are right.
     """
 
     signature: str
@@ -35,7 +36,8 @@ class FunctionKind:
     arguments: tuple[str, ...]
     edges: Callable[[Givens], tuple[Args, ...]] = lambda _g: ()
     describe: Callable[[Args], str] = lambda _a: "plain numbers"
-    rel_tol: float = 1e-6
+    special: Callable[[Args], bool] = lambda args: any(isinstance(a, dict) for a in args)
+    rel_tol: float = 0.005  # a rounded result is a right result
     name: str = "function"
 
     def stub(self, exercise: Exercise) -> str:
@@ -87,11 +89,31 @@ class FunctionKind:
         right: Sequence[Wire],
         wrong: Sequence[int],
     ) -> tuple[Code, str]:
-        for mistake in exercise.mistakes:
-            theirs = run_probe(mistake.value(givens), probe)
-            if all(self._same(a, b) for a, b in zip(results, theirs, strict=True)):
-                return mistake.code, mistake.says
-        return self._remark(probe, results, right, wrong)
+        """Plain numbers first: an error on an array must not hide the mistake behind it."""
+        plain = [i for i, (_, args) in enumerate(probe.calls) if not self.special(args)]
+        if any(i in plain for i in wrong):
+            for mistake in exercise.mistakes:
+                theirs = run_probe(mistake.value(givens), probe)
+                if all(self._same(results[i], theirs[i]) for i in plain):
+                    return mistake.code, mistake.says
+            return self._remark(probe, results, right, [i for i in wrong if i in plain])
+        return self._special_remark(probe, results, wrong)
+
+    def _special_remark(
+        self, probe: Probe, results: Sequence[Wire], wrong: Sequence[int]
+    ) -> tuple[Code, str]:
+        """Plain numbers are right; an array or another special call is not."""
+        about = self.describe(probe.calls[wrong[0]][1])
+        bad = results[wrong[0]]
+        if bad.get("kind") != "raised":
+            return Code.OTHER, f"Right on plain numbers, wrong on {about}."
+        name, text = str(bad.get("ename"))[:60], str(bad.get("evalue"))[:160]
+        if "array" in about:
+            return Code.SCALAR_ONLY, (
+                f"Right on plain numbers, but on {about} it raises {name}. "
+                "`if` and min() decide once; np.minimum decides for each number of an array."
+            )
+        return Code.RAISES, f"Right on plain numbers, but on {about} it raises {name}: {text}"
 
     def _remark(
         self,
@@ -102,29 +124,26 @@ class FunctionKind:
     ) -> tuple[Code, str]:
         first = wrong[0]
         about = self.describe(probe.calls[first][1])
-        kinds = [str(results[i].get("kind")) for i in wrong]
-        if all(kind == "none" for kind in kinds):
+        kinds = {str(results[i].get("kind")) for i in wrong}
+        if kinds == {"none"}:
             return Code.RETURNS_NONE, "The function returns None. Is a `return` missing?"
-        if "raised" in kinds:
-            bad = results[wrong[kinds.index("raised")]]
-            about = self.describe(probe.calls[wrong[kinds.index("raised")]][1])
-            name, text = str(bad.get("ename"))[:60], str(bad.get("evalue"))[:160]
-            if len(wrong) == kinds.count("raised") < len(results) and "array" in about:
-                return Code.SCALAR_ONLY, (
-                    f"Right on plain numbers, but on {about} it raises {name}. "
-                    "Python's min() compares one pair; NumPy's np.minimum works on both."
-                )
-            return Code.RAISES, f"On {about} the function raises {name}: {text}"
+        if kinds == {"text"}:
+            return Code.TYPE, "The function returns text. It must return a plain number."
+        for i in wrong:
+            if results[i].get("kind") == "raised":
+                name, text = str(results[i].get("ename"))[:60], str(results[i].get("evalue"))[:160]
+                where = self.describe(probe.calls[i][1])
+                return Code.RAISES, f"On {where} the function raises {name}: {text}"
         numbers = [r.get("number") for r in results if r.get("kind") == "quantity"]
         if len(numbers) > 2 and len(set(map(str, numbers))) == 1 and not _constant(right):
             return Code.TYPED_CONSTANT, (
                 "The function returns the same number for every input. "
                 "It must compute the answer from its arguments."
             )
+        far = _how_far(results[first], right[first])
         if len(wrong) < len(results):
-            far = _how_far(results[first], right[first])
             return Code.OTHER, f"Right on some calls, wrong on {about}. {far}"
-        return Code.OTHER, f"Wrong on every call. {_how_far(results[first], right[first])}"
+        return Code.OTHER, f"Wrong on every call. {far}"
 
     def _same(self, left: Wire, right: Wire) -> bool:
         if left.get("kind") == "raised" or right.get("kind") == "raised":
@@ -169,6 +188,12 @@ def _how_far(result: Wire, right: Wire) -> str:
     ratio = got[0] / good[0]
     if ratio < 0:
         return "The sign is wrong."
+    if 2 / 3 <= ratio <= 1.5:
+        side = "large" if ratio > 1 else "small"
+        off = abs(ratio - 1)
+        if off < 0.05:
+            return f"The result is {off:.1%} too {side}: is it rounded?"
+        return f"The result is {off:.0%} too {side}."
     times = ratio if ratio > 1 else 1 / ratio
     side = "large" if ratio > 1 else "small"
     if times > 1e4:

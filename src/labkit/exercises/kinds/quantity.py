@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -24,6 +25,7 @@ class Tolerance(Enum):
     """Allowed relative distance from the reference, by where the number comes from."""
 
     EXACT = 0.0  # counts and bytes
+    COUNTED = 0.004  # a formula on exact counts, where one percent would blur two answers
     FORMULA = 0.01  # a formula on given numbers
     SPEC = 0.02  # a formula on rounded datasheet numbers
 
@@ -98,11 +100,8 @@ class Quantity:
         if kind == "text":
             split = split_text(str(answer.get("text", "")))
             if split is None:
-                says = (
-                    "This text is not one number and a unit. Write it like '12.55 GiB', "
-                    "or as Q(12.55, 'GiB')."
-                )
-                return failed(exercise, Code.NOT_A_NUMBER, says, str(answer.get("text", ""))[:60])
+                text = str(answer.get("text", ""))[:60]
+                return failed(exercise, Code.NOT_A_NUMBER, _unreadable(text, self.unit), text)
             raw, unit = split.number, split.unit
         elif kind == "quantity" and isinstance(answer.get("number"), (int, float)):
             raw, unit = float(answer["number"]), str(answer.get("unit") or "")
@@ -124,6 +123,13 @@ class Quantity:
         return value, shown
 
 
+def _unreadable(text: str, unit: str) -> str:
+    """What to say of a text that is not one number and a unit."""
+    if re.search(r"\d\s*(\*|/|\+|-|e\d+\s*[/*])\s*[\d(]", text):
+        return "This is a calculation as text. Remove the quotes, so that Python calculates it."
+    return f"This text is not one number and a unit. Write it like '12.5 {unit}'."
+
+
 def remark(value: float, reference: float, unit: str) -> tuple[Code, str]:
     """What can be said about a wrong number that no known mistake explains.
 
@@ -134,6 +140,11 @@ def remark(value: float, reference: float, unit: str) -> tuple[Code, str]:
     if (value < 0) != (reference < 0):
         return Code.SIGN, "The sign is wrong: this quantity cannot be negative."
     ratio = value / reference
+    for scale in (1.0, 100.0, 1e3, 1e4, 1e-3):
+        if math.isclose(scale / value, reference, rel_tol=0.02):
+            return Code.INVERTED, (
+                "This is the reciprocal of what is asked: divide the other way round."
+            )
     for power in (3, 6, 9, 12):
         if any(math.isclose(r, 10.0**power, rel_tol=0.03) for r in (ratio, 1 / ratio)):
             side = "large" if ratio > 1 else "small"
@@ -147,11 +158,16 @@ def remark(value: float, reference: float, unit: str) -> tuple[Code, str]:
                 "The answer is off by the ratio of binary to decimal units: "
                 "GB is 1e9 bytes, GiB is 2^30."
             )
-    if 0.85 <= ratio <= 1.18:
-        side = "above" if ratio > 1 else "below"
+    side = "above" if ratio > 1 else "below"
+    if 0.97 <= ratio <= 1.03:
         return Code.CLOSE, (
-            f"Close, but {side} the right value by {abs(ratio - 1):.0%}. "
+            f"Close, but {side} the right value by {abs(ratio - 1):.1%}. "
             "The formula may be right: check each number that you put in."
+        )
+    if 2 / 3 <= ratio <= 1.5:
+        return Code.MAGNITUDE, (
+            f"The answer is {side} the right value by {abs(ratio - 1):.0%}. "
+            "Something small is counted that should not be, or the reverse."
         )
     times = ratio if ratio > 1 else 1 / ratio
     side = "large" if ratio > 1 else "small"

@@ -25,6 +25,7 @@ def _draw_1_4(draw: Draw) -> tuple[Given, ...]:
     return (
         given.parameters(model),
         given.embedding(model),
+        given.head(model),
         given.width(draw.facts.format("bf16")),
         given.bandwidth(chip),
         given.peak(chip, "bf16"),
@@ -61,6 +62,12 @@ CEILING_8B = Exercise(
             lambda g: g.bandwidth_gbps * 1e9 / (g.params_total * g.bytes_per_weight),
         ),
         Mistake(
+            Code.HEAD_NOT_STREAMED,
+            "You left out both tables. The output head is read in full at every step: it scores "
+            "every word of the vocabulary.",
+            lambda g: g.bandwidth_gbps * 1e9 / (_streamed(g) - g.params_head * g.bytes_per_weight),
+        ),
+        Mistake(
             Code.BYTES_PER_WEIGHT,
             "You counted one byte per weight, as INT8 has. BF16 has two.",
             lambda g: 2 * g.bandwidth_gbps * 1e9 / _streamed(g),
@@ -93,8 +100,8 @@ CEILING_8B = Exercise(
         "ceiling_8b = g.bandwidth_gbps * 1e9 / bytes_per_token"
     ),
     praise=(
-        "No software can beat this at batch 1. Real engines reach about two thirds of it, and an "
-        "ever longer context lowers it."
+        "No pass over these weights can be faster. Real engines reach half to nine tenths of it, "
+        "depending on chip and engine; a longer context lowers it."
     ),
     claim="E010",
 )
@@ -114,6 +121,7 @@ def _draw_1_10(draw: Draw) -> tuple[Given, ...]:
     return (
         given.parameters(model),
         given.embedding(model),
+        given.head(model),
         Given(
             "params_experts",
             model.params.experts,
@@ -157,7 +165,7 @@ CEILING_MOE = Exercise(
     objective=OBJECTIVE,
     points=1,
     tier=Tier.PERSONAL,
-    kind=Quantity("tok/s", Tolerance.FORMULA),
+    kind=Quantity("tok/s", Tolerance.COUNTED),
     statement=(
         "A published chapter gives one formula for every model: *max tokens/s ≈ memory bandwidth ÷ "
         "model size*. Try it on Mixtral-8x7B, a mixture of experts, in BF16 at batch 1 with an "
@@ -181,6 +189,24 @@ CEILING_MOE = Exercise(
             "You read the size off the name. 8x7B is not 56 billion: the experts share attention "
             "and embeddings.",
             lambda g: _pooled(g) / (g.experts * 7e9 * g.bytes_per_weight),
+        ),
+        Mistake(
+            Code.EMBEDDING_STREAMED,
+            "You streamed the input embedding as well: a step reads one row of it.",
+            lambda g: _pooled(g) / (_moe_bytes(g) + g.params_embedding * g.bytes_per_weight),
+        ),
+        Mistake(
+            Code.HEAD_NOT_STREAMED,
+            "You left out the output head: it is read in full at every step.",
+            lambda g: _pooled(g) / (_moe_bytes(g) - g.params_head * g.bytes_per_weight),
+        ),
+        Mistake(
+            Code.EXPERTS_ONLY,
+            "You counted the experts alone. Attention and the output head are read as well.",
+            lambda g: (
+                _pooled(g)
+                / (g.params_experts * g.experts_per_token / g.experts * g.bytes_per_weight)
+            ),
         ),
         Mistake(
             Code.SHARED_PARTS_SCALED,
@@ -289,7 +315,7 @@ DECODE_RATE = Exercise(
     tier=Tier.TRANSFER,
     kind=FunctionKind(
         signature="decode_rate(params, bytes_per_weight, batch, bandwidth_gbps, peak_tflops)",
-        doc="Highest output tok/s of all `batch` sequences together, KV cache left out.",
+        doc="Highest output tok/s of all `batch` sequences; takes GB/s (1e9 B) and TFLOP/s.",
         arguments=("params", "bytes_per_weight", "batch", "bandwidth_gbps", "peak_tflops"),
         edges=_rate_edges,
         describe=_describe_rate,
@@ -298,9 +324,11 @@ DECODE_RATE = Exercise(
         "Batching is why serving is affordable: one pass over the weights serves every sequence "
         "of the batch. But each sequence brings FLOPs of its own.\n\n"
         "Write `decode_rate(params, bytes_per_weight, batch, bandwidth_gbps, peak_tflops)`: the "
-        "highest number of output tokens per second of **all sequences together**. `params` counts "
-        "the streamed parameters. A step lasts as long as the slower of reading and computing. "
-        "Leave the KV cache out (Lab 02 adds it)."
+        "highest number of output tokens per second of **all sequences together**. A step lasts "
+        "as long as the slower of reading and computing. Leave the KV cache out.\n\n"
+        "- `params`: streamed parameters; `bytes_per_weight`: bytes each\n"
+        "- `bandwidth_gbps`: gigabytes per second (1e9 bytes)\n"
+        "- `peak_tflops`: TFLOP/s (1e12 FLOP per second)"
     ),
     answer_name="decode_rate",
     draw=_draw_1_11,
@@ -319,9 +347,14 @@ DECODE_RATE = Exercise(
             lambda _g: _weights_per_sequence,
         ),
         Mistake(
+            Code.WRONG_ROOF,
+            "You took the shorter of the two times. The slower one holds the step up.",
+            _rate_mistake(lambda m, c, b: b / min(m, c)),
+        ),
+        Mistake(
             Code.PEAK_FORGOTTEN,
-            "Right while memory is the limit, but a large batch runs into the compute roof. "
-            "Take the slower of the two times.",
+            "Right while memory is the limit, but a large batch runs into the compute roof: the "
+            "computing time grows with the batch, and the slower time counts.",
             _rate_mistake(lambda m, _c, b: b / m),
         ),
         Mistake(

@@ -18,7 +18,7 @@ ROOFS = ("T4", "A10G", "L4", "L40S", "A100-40GB", "H100", "Inferentia2")
 BATCHES = (1, 4, 16, 64)
 MINE, POINTS = "my machine", "measured"
 _PREFIX = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
-_RATE = re.compile(r"([KMGTP]?)FLOPS?\s*/\s*S|([KMGTP])FLOPS\b")
+_RATE = re.compile(r"([KMGTP]?)FLOPS?\s*/\s*S|([KMGTP]?)FLOPS\b(?!\s*/)")
 
 Remark = tuple[Code, str] | None
 Point = tuple[float, float]
@@ -37,12 +37,14 @@ def draw(source: Draw) -> tuple[Given, ...]:
         chip = source.facts.accelerator(name)
         items.append(given.peak(chip, "fp16", name=f"{key(name)}_tflops"))
         items.append(given.bandwidth(chip, name=f"{key(name)}_gbps"))
-    items.append(given.measured(machine, "gemm.fp32", "my_gflops", "my machine: peak", "GFLOP/s"))
+    items.append(
+        given.measured(machine, "gemm.fp32", "my_gflops", "my machine: FP32 peak", "GFLOP/s")
+    )
     items.append(
         given.measured(machine, "bandwidth.read", "my_gbps", "my machine: read bandwidth", "GB/s")
     )
     for batch in BATCHES:
-        label = f"my machine: decode-shaped product, batch {batch}"
+        label = f"my machine: FP32 product, batch {batch}"
         items.append(
             given.measured(machine, f"sweep.fp32.b{batch}", f"my_b{batch}_ms", label, "ms")
         )
@@ -84,8 +86,8 @@ def log_axes(ax: dict[str, Any], _g: Givens) -> Remark:
     flat = [name for name in ("x", "y") if ax[name]["scale"] != "log"]
     if flat:
         return Code.AXIS_SCALE, (
-            f"The {' and the '.join(flat)} axis is not logarithmic. The chips span three orders "
-            "of magnitude, and only on log-log axes are both roofs straight: use ax.loglog()."
+            f"Not logarithmic: {' and '.join(flat)}. The chips span three orders of magnitude, "
+            "and only on log-log axes are both roofs straight: use ax.loglog()."
         )
     return None
 
@@ -224,9 +226,6 @@ def plot(g: Givens, *, rule: str = "min", log: bool = True, units: bool = True) 
 
 
 SOLUTION = """\
-import matplotlib.pyplot as plt
-import numpy as np
-
 chips = ["T4", "A10G", "L4", "L40S", "A100-40GB", "H100", "Inferentia2"]
 styles = ["-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1))]
 ai = np.logspace(-1, 4, 200)
@@ -275,8 +274,9 @@ FIGURE = Exercise(
         "- log-log axes; FLOP/B and FLOP/s in the labels\n"
         '- label each roof with the chip\'s name, yours with `"my machine"`\n'
         '- draw the points as one series with the label `"measured"`\n\n'
-        "Your points come from FP32 weights, 4 bytes each. The checker reads the lines' data, "
-        "not the picture, so style it as you like."
+        'Draw with your `roofline()` of 1.7. In a loop, `g["t4_tflops"]` is the same as '
+        "`g.t4_tflops`. Your points come from FP32 weights, 4 bytes each. The checker reads the "
+        "lines' data, not the picture, so style it as you like."
     ),
     answer_name="ax",
     draw=draw,
@@ -284,7 +284,7 @@ FIGURE = Exercise(
     mistakes=(
         Mistake(
             Code.AXIS_SCALE,
-            "The x and the y axis is not logarithmic. The chips span three orders of magnitude, "
+            "Not logarithmic: x and y. The chips span three orders of magnitude, "
             "and only on log-log axes are both roofs straight: use ax.loglog().",
             lambda g: plot(g, log=False),
         ),

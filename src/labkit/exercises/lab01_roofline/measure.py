@@ -84,8 +84,10 @@ MEASURE = Exercise(
         "copied, how fast a large matrix product runs, and how long a decode-shaped product takes "
         "at batch 1 to 64. It takes up to a minute. Close what you can close first.\n\n"
         "**Hand in the record.** Any speed earns the point; what is checked is whether the "
-        "numbers can belong together. If the machine is too busy, the bench says so and offers "
-        "the recording of another machine."
+        "numbers can belong together. If the machine is too busy, the bench says so: close "
+        "something and run it again, or take a recording of another machine with "
+        "`bench.machine(replay=True)`. Running the cell again measures again; "
+        '`bench.last("machine")` gives the last record back.'
     ),
     answer_name="machine",
     draw=lambda _draw: (),
@@ -97,5 +99,5 @@ MEASURE = Exercise(
         "On a busy or borrowed machine: machine = bench.machine(replay=True)",
     ),
     solution="machine = bench.machine()\nmachine",
-    praise="Now you know three numbers about your machine that no box is labelled with.",
+    praise="Three numbers that stand on no box: read bandwidth, peak, and what a batch costs.",
 )

@@ -68,7 +68,7 @@ INTENSITY = Exercise(
         "intensity = 2 · batch / bytes_per_weight",
     ),
     solution="intensity = g.flop_per_weight * g.batch / g.bytes_per_weight",
-    praise="One FLOP per byte. No chip in the catalogue needs as few as that: all of them wait.",
+    praise="Keep this 1 in mind. Next: how many FLOPs a chip could do while it reads a byte.",
     claim="E005",
 )
 
@@ -239,10 +239,12 @@ ROOFLINE = Exercise(
         arguments=("ai", "peak", "bw"),
         edges=_roofline_edges,
         describe=_describe_roofline,
+        special=lambda args: isinstance(args[0], dict) or args[0] == 0,
     ),
     statement=(
         "Write `roofline(ai, peak, bw)`: the FLOP/s that a chip can reach at arithmetic intensity "
-        "`ai`. It takes FLOP/B, FLOP/s and B/s, and `ai` may be a number or a NumPy array.\n\n"
+        "`ai`. It takes FLOP/B, FLOP/s and B/s. `ai` may be a number or a NumPy array; "
+        "NumPy is imported as `np`.\n\n"
         "You will draw with it at the end of this lab. It is tried here on practice numbers; when "
         "the lab is graded it runs on numbers that nobody has seen."
     ),
@@ -283,7 +285,6 @@ ROOFLINE = Exercise(
         "roofline = min(peak, ai · bw); np.minimum does it for arrays too",
     ),
     solution=(
-        "import numpy as np\n\n\n"
         "def roofline(ai, peak, bw):\n"
         '    """FLOP/s reachable at intensity `ai` (FLOP/B), with `peak` FLOP/s and `bw` B/s."""\n'
         "    return np.minimum(peak, np.asarray(ai) * bw)"
