@@ -43,6 +43,15 @@ def test_quiet_full_and_marked(name: str) -> None:
     assert record.machine() != "unknown machine"
 
 
+@pytest.mark.parametrize("name", BENCHES)
+def test_a_title_is_nobodys(name: str) -> None:
+    """The same title stands over the learner's own record and over a recording of another's."""
+    words = BENCHES[name].title.lower()
+    assert not any(word in words for word in ("this machine", "your", "my machine"))
+    if name in SHIPPED:
+        assert recording(name).title == BENCHES[name].title
+
+
 def test_the_cpu_labs_can_be_replayed() -> None:
     assert {"machine", "decode"} <= set(SHIPPED)
 

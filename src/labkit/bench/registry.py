@@ -36,7 +36,7 @@ BENCHES = {
     for bench in (
         Bench(
             id="machine",
-            title="This machine: bandwidth, matrix peak, and products with B rows",
+            title="Machine: read and copy bandwidth, matrix peak, products with B rows",
             job="labkit.bench.jobs.machine:measure",
             memory_bytes=6 * GIB,
             timeout_s=600,
