@@ -81,6 +81,38 @@ def test_the_example_for_people(width, explain, capsys, monkeypatch):
         assert "12,687,769,600" in out
 
 
+@pytest.mark.parametrize(
+    ("batch", "verdict"),
+    [
+        (1, "Fits: 1 sequence at full length (768 tokens). Up to 24 would fit. │"),
+        (2, "Fits: both sequences at full length (768 tokens). Up to 24 would fit. │"),
+        (8, "Fits: all 8 sequences at full length (768 tokens). Up to 24 would fit. │"),
+        (24, "Fits: all 24 sequences at full length (768 tokens). No more would fit. Not certain:"),
+        (25, "Does not fit. 24 of 25 sequences run at once, the other waits."),
+        (26, "Does not fit. 24 of 26 sequences run at once, the rest wait."),
+    ],
+)
+def test_the_verdict_counts_right(batch, verdict, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    arguments = ["llama-2-13b", "g6e.xlarge", "--weights", "fp16", "--batch", str(batch)]
+    assert main(["estimate", *arguments]) == 0
+    assert verdict in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("batch", "verdict"),
+    [
+        (2, "Does not fit. 1 of 2 sequences runs at a time, the other waits."),
+        (3, "Does not fit. 1 of 3 sequences runs at a time, the rest wait."),
+    ],
+)
+def test_one_of_several_runs_alone(batch, verdict, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    arguments = ["llama-3.1-8b", "g5.xlarge", "--prompt", "20000", "--output", "480"]
+    assert main(["estimate", *arguments, "--batch", str(batch)]) == 0
+    assert verdict in " ".join(capsys.readouterr().out.split())
+
+
 def test_no_colour_when_piped(capsys, monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.delenv("COLUMNS", raising=False)

@@ -54,25 +54,32 @@ def _summary(e: Estimate) -> Text:
         f"{e.workload.prompt_tokens:,} prompt + {e.workload.output_tokens:,} output tokens"
     )
     style = "bold green" if e.fits else "bold red"
-    verdict = Text.assemble(("Fits." if e.fits else "Does not fit.", style), " ", _verdict(e))
+    verdict = Text.assemble(("Fits" if e.fits else "Does not fit", style), _verdict(e))
     return Text("\n").join([Text(setup), verdict])
 
 
 def _verdict(e: Estimate) -> str:
-    batch, length = e.config.batch, e.workload.full_length
+    """What follows "Fits" or "Does not fit"."""
+    batch = e.config.batch
     if e.fits:
-        asked = "The 1 sequence asked for" if batch == 1 else f"All {batch:,} sequences"
-        text = f"{asked} at full length ({length:,} tokens); up to {e.max_sequences:,} would."
-        low = _room(e, e.memory.pool.low, float(length))
+        asked = {1: "1 sequence", 2: "both sequences"}.get(batch, f"all {batch:,} sequences")
+        text = f": {asked} at full length ({e.workload.full_length:,} tokens). "
+        more = e.max_sequences > batch
+        text += f"Up to {e.max_sequences:,} would fit." if more else "No more would fit."
+        low = _room(e, e.memory.pool.low, float(e.workload.full_length))
         if low < batch:
-            text += f" Not certain: at the high end of the engine's own memory only {low:,}."
+            count = f"only {low:,}" if low else "none"
+            text += f" Not certain: at the high end of the engine's own memory {count} would fit."
         return text
     codes = {refusal.code for refusal in e.refusals} & BLOCKING
     if codes == {RefusalCode.HOST_RAM}:
-        return f"It cannot be loaded this way. Once loaded, {e.max_sequences:,} would fit."
-    if e.running_sequences:
-        return f"{e.running_sequences:,} of {batch:,} sequences run at once, the rest wait."
-    return "Nothing runs as asked."
+        return f". It cannot be loaded this way. Once loaded, {e.max_sequences:,} would fit."
+    running = e.running_sequences
+    if running:
+        runs = "runs at a time" if running == 1 else "run at once"
+        rest = "the other waits" if batch - running == 1 else "the rest wait"
+        return f". {running:,} of {batch:,} sequences {runs}, {rest}."
+    return ". Nothing runs as asked."
 
 
 def _refusal(code: str, detail: str) -> Padding:
