@@ -12,6 +12,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import DeadKernelError
 
 from labkit.course import workspace
+from labkit.exercises import load
 
 CHECKED = """
 from labkit import Lab
@@ -75,3 +76,19 @@ def test_a_slip_shows_one_sentence_and_no_traceback(root: Path) -> None:
         shown = "\n".join(error["traceback"])
         assert words in shown
         assert "Traceback" not in shown
+
+
+def test_a_replay_is_as_good_as_a_measurement_with_and_without_a_workspace(
+    root: Path, tmp_path: Path
+) -> None:
+    cells = (
+        'from labkit import Lab, bench\nlab = Lab("01")',
+        "machine, decode = bench.machine(replay=True), bench.decode(replay=True)",
+        'g = lab.given("1.13")\ng',
+        f'{load("01")["1.13"].solution}\nlab.check("1.13", share)',
+    )
+    (tmp_path / "elsewhere").mkdir()
+    for folder in (root, tmp_path / "elsewhere"):
+        _, _, given, checked = run(folder, *cells)
+        assert "replayed recording" in plain(given)
+        assert "1 of 1 points" in plain(checked)

@@ -10,7 +10,6 @@ it is graded. So both the id and the variants live in the notebook's own metadat
 from __future__ import annotations
 
 import os
-import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from labkit.contract.paths import (
     valid_exercise,
     valid_learner,
 )
-from labkit.course import notebooks
+from labkit.course import kernel, notebooks
 
 ANONYMOUS = "anonymous"
 MAX_VARIANT = 999
@@ -141,7 +140,5 @@ def _is_lab(path: Path, lab: str) -> bool:
 
 
 def _vscode_notebook() -> str | None:
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    name = shell.user_ns.get("__vsc_ipynb_file__") if shell is not None else None
+    name = kernel.names().get("__vsc_ipynb_file__")
     return name if isinstance(name, str) else None

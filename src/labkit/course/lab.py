@@ -22,7 +22,7 @@ from labkit.contract import Givens, LabkitError, Outcome, Record, Status
 from labkit.contract.answer import Wire, is_blank
 from labkit.contract.events import Event
 from labkit.contract.paths import find_workspace
-from labkit.course import advice, records
+from labkit.course import advice, kernel, records
 from labkit.course.calibration import HIT_RATIO, compare
 from labkit.course.cards import Card, Notice, Table, show
 from labkit.course.carry import value_of
@@ -80,7 +80,8 @@ class Lab:
         self._workspace = workspace if workspace is not None else find_workspace()
         self._identity = identify(plan.number, plan.file, self._workspace)
         self._journal = Journal(self._workspace)
-        self._records: dict[str, Record] = {}
+        self._handed: dict[str, Record] = {}
+        self._sightings = kernel.Sightings()
         show(self._welcome())
 
     @_kindly
@@ -190,6 +191,7 @@ class Lab:
         )
 
     def _exercise(self, exercise: str) -> Exercise:
+        self._sightings.look()
         if not isinstance(exercise, str):
             raise LabkitError(f'An exercise is named by text, such as "1.1", not by {exercise!r}.')
         if exercise not in self._material.exercises:
@@ -197,16 +199,25 @@ class Lab:
         return self._material.exercises[exercise]
 
     def _record(self, record_id: str) -> Record | None:
-        return self._records.get(record_id) or records.kept(record_id, self._workspace)
+        """The record that a check was handed, else the saved one, else the notebook's own."""
+        return (
+            self._handed.get(record_id)
+            or records.kept(record_id, self._workspace)
+            or self._sightings.newest(record_id)
+        )
 
     def _needed(self, spec: Exercise) -> dict[str, Record]:
-        found = {name: self._record(name) for name in spec.needs}
+        """The records an exercise works on: what stands in the notebook, live or replayed, first.
+
+        So a learner who chose a replay works on what she sees, whatever was saved before.
+        """
+        found = {name: self._sightings.newest(name) or self._record(name) for name in spec.needs}
         return {name: record for name, record in found.items() if record is not None}
 
     def _measured(self, record: Record, exercise: str) -> None:
-        if self._records.get(record.id) == record:
+        if self._handed.get(record.id) == record:
             return
-        self._records[record.id] = record
+        self._handed[record.id] = record
         if records.kept(record.id, self._workspace) != record:
             records.keep(record, self._workspace)
         detail = {"record": record.id, "live": record.live, "made_on": record.made_on}

@@ -1,9 +1,8 @@
-"""The learner's measurements: checked in this notebook, kept in the workspace, or replayed."""
+"""The learner's measurements as the workspace keeps them, or as they are replayed."""
 
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 from labkit.bench.records import graded, last, replay_wanted, write
@@ -13,10 +12,9 @@ from labkit.contract.paths import RECORDS_DIR, STATE_DIR
 
 
 def kept(record_id: str, workspace: Path | None) -> Record | None:
-    """The latest record of this bench; None where there is none that can be read.
+    """The record of this bench that the workspace holds; None where none can be read.
 
-    In replay it is the shipped recording, as `bench.last` says. Without a workspace it is what
-    stands in the notebook's own names, because nothing else holds it.
+    In replay it is the shipped recording, as `bench.last` says.
     """
     if replay_wanted() or graded():
         try:
@@ -24,7 +22,7 @@ def kept(record_id: str, workspace: Path | None) -> Record | None:
         except LabkitError:
             return None
     if workspace is None:
-        return _in_notebook(record_id)
+        return None
     try:
         find_bench(record_id)  # an unknown id is no file name to open
         data = (workspace / STATE_DIR / RECORDS_DIR / f"{record_id}.json").read_text("utf-8")
@@ -48,12 +46,3 @@ def keep(record: Record, workspace: Path | None) -> None:
         write(record, path)
     except OSError as error:
         raise LabkitError(f"{path} cannot be written: {error.strerror}.") from None
-
-
-def _in_notebook(record_id: str) -> Record | None:
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    if shell is None:
-        return None
-    found = [v for v in list(shell.user_ns.values()) if isinstance(v, Record)]
-    return next((record for record in reversed(found) if record.id == record_id), None)
