@@ -33,9 +33,15 @@ def test_a_gap_that_chance_explains_is_not_called_a_fault() -> None:
 
 def test_too_few_are_said_to_be_too_few_and_open_ones_are_counted_apart() -> None:
     found = calibration(standings((90, False), (90, None), (60, None)))
-    assert found.verdict.startswith("1 of your predictions has an outcome so far; from 5 on")
-    assert found.undecided == 2
+    assert found.verdict.startswith("1 of your predictions has an outcome so far: 4 more")
+    assert (found.undecided, found.missing) == (2, 4)
     assert calibration([]).bands == ()
+
+
+def test_a_novice_who_is_often_right_at_twenty_is_under_confident() -> None:
+    found = calibration(standings(*[(20, True)] * 4, *[(20, False)] * 2))
+    assert found.verdict == "You said 20 % and were right 4 of 6: under-confident."
+    assert [(b.low, b.high) for b in found.bands] == [(5, 29)]
 
 
 def test_the_loudest_band_speaks() -> None:
@@ -43,7 +49,7 @@ def test_the_loudest_band_speaks() -> None:
     assert found.verdict == "You said 100 % and were right 0 of 5: over-confident."
 
 
-@given(st.lists(st.tuples(st.integers(50, 100), st.booleans()), max_size=60))
+@given(st.lists(st.tuples(st.integers(5, 100), st.booleans()), max_size=60))
 def test_bands_hold_every_decided_prediction_once(made: list[tuple[int, bool]]) -> None:
     found = calibration(standings(*made))
     assert sum(b.predictions for b in found.bands) == len(made)

@@ -48,9 +48,11 @@ def test_only_predictions_before_the_first_answer_count() -> None:
         answer = {"kind": "quantity", "number": number}
         return Event("predict", "01", "1.1", confidence=confidence, answer=answer)
 
-    standing = replay([said(1, 50), said(2, 70), check("1.1", "failed"), said(3, 100)])["1.1"]
+    standing = replay([said(1, 50), said(2, 20), said(9, 4), check("1.1", "failed"), said(3, 100)])[
+        "1.1"
+    ]
     assert standing.prediction is not None
-    assert (standing.prediction.answer["number"], standing.prediction.confidence) == (2, 70)
+    assert (standing.prediction.answer["number"], standing.prediction.confidence) == (2, 20)
 
 
 def test_torn_and_foreign_lines_are_passed_over(tmp_path: Path) -> None:

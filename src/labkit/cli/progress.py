@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labkit.cli.common import console, emit_json
+from labkit.course.prediction import BAND_CAPTION, BAND_COLUMNS, band_rows
 from labkit.course.progress import LabProgress, Progress, course_progress, required_workspace, words
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ def progress(
     for lab in report.labs:
         out.print()
         out.print(_lab_table(lab))
+        for said in lab.predictions:
+            out.print(said, markup=False)
     _print_calibration(report)
     out.print()
     out.print(report.next_thing(), markup=False)
@@ -63,22 +66,12 @@ def _print_calibration(report: Progress) -> None:
     out = console()
     found = report.calibration
     out.print()
-    if found.bands:
-        table = Table(
-            title="Confidence and how often the prediction held",
-            title_justify="left",
-            box=box.SIMPLE_HEAD,
-            pad_edge=False,
-        )
-        for name in ("You said", "Predictions", "Held", "Share"):
+    if not found.missing:
+        table = Table(title=BAND_CAPTION, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+        for name in BAND_COLUMNS:
             table.add_column(name, justify="right")
-        for band in found.bands:
-            table.add_row(
-                f"{band.low}-{band.high} %",
-                str(band.predictions),
-                str(band.hits),
-                f"{band.rate:.0f} %",
-            )
+        for row in band_rows(found):
+            table.add_row(*row)
         out.print(table)
     out.print(found.verdict, markup=False)
     if found.undecided:

@@ -25,7 +25,7 @@ class Event:
     status: str = ""
     code: str = ""
     points: float = 0.0
-    confidence: int | None = None  # 50–100 percent, of a prediction
+    confidence: int | None = None  # 5–100 percent, of a prediction
     answer: dict[str, Any] | None = None  # wire form
     detail: dict[str, Any] = field(default_factory=dict)
     at: str = ""  # ISO time, UTC; filled in when appended

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from labkit.contract import Code, LabkitError, Outcome, Status
 from labkit.contract.errors import UnknownNameError
@@ -84,41 +83,6 @@ def solution(exercise: Exercise) -> Card:
         line += f" To try it on fresh numbers: `labkit reset {exercise.id}`."
     head = f"Solution of {exercise.id} {exercise.title}"
     return Card(head, (line,), code=exercise.solution)
-
-
-def unpredicted(exercise: Exercise) -> Card:
-    """A prediction cell that is still blank."""
-    line = (
-        "Put your guess and how sure you are (50 to 100 percent) in place of the dots: "
-        f'lab.predict("{exercise.id}", 12.5, confidence=70).'
-    )
-    head = f"○ No prediction yet · {exercise.id} {exercise.title}"
-    return Card(head, (line,), tail="ungraded", state="not-attempted")
-
-
-def predicted(exercise: Exercise, value: str, percent: int, late: bool, ratio: float) -> Card:
-    """What was predicted, and what will count as a hit."""
-    unit = getattr(exercise.kind, "unit", "")
-    shown = f"{value[:60]} {unit}".rstrip() if unit and unit not in value else value[:60]
-    line = f"You say {shown}, and are {percent} % sure to be within a factor of {ratio:g}."
-    if late:
-        line += " This exercise is already answered, so this does not count for your calibration."
-    head = f"Prediction noted · {exercise.id} {exercise.title}"
-    return Card(head, (line,), tail="ungraded")
-
-
-def percent(confidence: Any) -> int:
-    """A confidence from 50 to 100 percent. Raises LabkitError with the range and a likely fix."""
-    number = isinstance(confidence, (int, float)) and not isinstance(confidence, bool)
-    if number and 50 <= confidence <= 100:
-        return int(round(confidence, 0))
-    likely = (
-        f" Did you mean {round(100 * confidence)}?" if number and 0.5 <= confidence <= 1 else ""
-    )
-    raise LabkitError(
-        f"Confidence is a percentage from 50 (a coin toss) to 100 (certain), "
-        f"not {confidence!r}.{likely}"
-    )
 
 
 def forbidden(outcome: Outcome, exercise: Exercise, module: str) -> Outcome:

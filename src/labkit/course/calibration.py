@@ -16,13 +16,14 @@ from labkit.contract.answer import Wire
 from labkit.contract.errors import LabkitError
 from labkit.contract.quantity import split_text
 from labkit.contract.record import Record
+from labkit.contract.view import number
 from labkit.course.state import Prediction, Standing
 from labkit.exercises.units import convert
 
 HIT_RATIO = 1.25
 ALPHA = 0.1
 ENOUGH = 5
-BANDS = ((50, 59), (60, 69), (70, 79), (80, 89), (90, 100))
+BANDS = ((5, 29), (30, 49), (50, 69), (70, 89), (90, 100))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +44,15 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """`bands` that hold predictions, `undecided` predictions without an outcome, one `verdict`."""
+    """`bands` that hold predictions, `undecided` predictions without an outcome, one `verdict`.
+
+    `missing` is how many more outcomes are needed before the bands mean anything.
+    """
 
     bands: tuple[Band, ...]
     undecided: int
     verdict: str
+    missing: int
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
@@ -64,6 +69,7 @@ class Calibration:
                 for band in self.bands
             ],
             "undecided": self.undecided,
+            "missing": self.missing,
             "verdict": self.verdict,
         }
 
@@ -77,7 +83,8 @@ def calibration(standings: Iterable[Standing]) -> Calibration:
         for low, high in BANDS
         if (inside := [p for p in decided if low <= p.confidence <= high])
     )
-    return Calibration(bands, len(made) - len(decided), _verdict(decided, bands))
+    missing = max(0, ENOUGH - len(decided))
+    return Calibration(bands, len(made) - len(decided), _verdict(decided, bands), missing)
 
 
 def _band(low: int, high: int, inside: Sequence[Prediction]) -> Band:
@@ -89,9 +96,9 @@ def _verdict(decided: Sequence[Prediction], bands: Sequence[Band]) -> str:
     if len(decided) < ENOUGH:
         return (
             f"{len(decided)} of your predictions {'has' if len(decided) == 1 else 'have'} an "
-            f"outcome so far; from {ENOUGH} on this says how sure you may be."
+            f"outcome so far: {ENOUGH - len(decided)} more, and this says how sure you may be."
         )
-    whole = _band(50, 100, decided)
+    whole = _band(BANDS[0][0], BANDS[-1][1], decided)
     # The band that deviates most speaks, if it is large enough to speak; else all together.
     loud = [band for band in bands if band.predictions >= ENOUGH and _surprise(band) < ALPHA]
     if loud:
@@ -140,13 +147,13 @@ def compare(predicted: Wire, found: Wire, unit: str) -> Verdict | None:
     `unit` is the unit that bare numbers of this exercise are read in. A record counts with its
     first series of the predicted unit, else with its first series.
     """
-    left = _quantity(predicted)
+    left = quantity_of(predicted)
     if left is None:
         if predicted.get("kind") == found.get("kind") == "text":
             said, is_ = str(predicted.get("text")).strip(), str(found.get("text")).strip()
             return Verdict(said.casefold() == is_.casefold(), said[:60], is_[:60])
         return None
-    right = _recorded(found, left[1]) if found.get("kind") == "record" else _quantity(found)
+    right = _recorded(found, left[1]) if found.get("kind") == "record" else quantity_of(found)
     if right is None:
         return None
     (a, a_unit), (b, b_unit) = left, right
@@ -157,17 +164,18 @@ def compare(predicted: Wire, found: Wire, unit: str) -> Verdict | None:
     except LabkitError:
         return None
     hit = a == b or (a > 0 and b > 0 and max(a / b, b / a) <= HIT_RATIO)
-    return Verdict(hit, f"{a:.4g} {asked}".rstrip(), f"{b:.4g} {asked}".rstrip())
+    return Verdict(hit, f"{number(a)} {asked}".rstrip(), f"{number(b)} {asked}".rstrip())
 
 
-def _quantity(wire: Wire) -> tuple[float, str] | None:
+def quantity_of(wire: Wire) -> tuple[float, str] | None:
+    """Number and unit of a wire quantity, or of a text that holds one; else None."""
     if wire.get("kind") == "text":
         split = split_text(str(wire.get("text", "")))
         return None if split is None else (split.number, split.unit)
-    number = wire.get("number")
-    if wire.get("kind") != "quantity" or not isinstance(number, (int, float)):
+    value = wire.get("number")
+    if wire.get("kind") != "quantity" or not isinstance(value, (int, float)):
         return None
-    return float(number), str(wire.get("unit") or "")
+    return float(value), str(wire.get("unit") or "")
 
 
 def _recorded(wire: Wire, unit: str) -> tuple[float, str] | None:

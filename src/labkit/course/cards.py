@@ -68,6 +68,23 @@ class Table:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """Cards and tables, one below the other."""
+
+    parts: tuple[Card | Table, ...]
+
+    def __str__(self) -> str:
+        return "\n\n".join(str(part) for part in self.parts)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        shown = "".join(part._repr_mimebundle_()[MIME_HTML] for part in self.parts)
+        return {MIME_TEXT: str(self), MIME_HTML: shown}
+
+
 class Notice:
     """Says in one sentence why there is no value here; raises it when used as one."""
 

@@ -22,14 +22,14 @@ from labkit.contract import Givens, LabkitError, Outcome, Record, Status
 from labkit.contract.answer import Wire, is_blank
 from labkit.contract.events import Event
 from labkit.contract.paths import find_workspace
-from labkit.course import advice, kernel, records
-from labkit.course.calibration import HIT_RATIO, compare
-from labkit.course.cards import Card, Notice, Table, show
+from labkit.course import advice, kernel, prediction, records
+from labkit.course.calibration import calibration, compare
+from labkit.course.cards import Card, Notice, Sheet, show
 from labkit.course.carry import value_of
 from labkit.course.forbidden import forbidden_use
 from labkit.course.identity import identify
 from labkit.course.journal import Journal, keepable
-from labkit.course.judging import judge_answer, wire_of
+from labkit.course.judging import judge_answer
 from labkit.course.material import Material, load_material
 from labkit.exercises import Exercise, Tier, givens_for
 
@@ -97,17 +97,18 @@ class Lab:
 
     @_kindly
     def predict(self, exercise: str, value: Any = ..., confidence: Any = ...) -> Card:
-        """Say a number before it is known, and how sure you are (50–100 percent). Ungraded."""
+        """Say a number before it is known, and how sure you are (5–100 percent). Ungraded."""
         spec = self._exercise(exercise)
-        wire = wire_of(value)
-        if is_blank(wire) or confidence is ...:
-            return advice.unpredicted(spec)
-        if wire.get("kind") not in ("quantity", "text"):
-            raise LabkitError(f"A prediction is a number or a text, not {type(value).__name__}.")
-        percent = advice.percent(confidence)
+        if value is ... or confidence is ...:
+            return prediction.unpredicted(spec)
+        wire = prediction.read(spec, value)
+        percent = prediction.percent(confidence)
+        doubtful = prediction.fraction(spec, wire)
+        if doubtful is not None:
+            return prediction.doubted(spec, doubtful)
         late = self._journal.of(exercise).attempts > 0
         self._add("predict", exercise, confidence=percent, answer=wire)
-        return advice.predicted(spec, str(value), percent, late, HIT_RATIO)
+        return prediction.noted(spec, wire, percent, late)
 
     @_kindly
     def check(self, exercise: str, answer: Any = _UNGIVEN) -> Outcome:
@@ -168,10 +169,18 @@ class Lab:
         self._journal.refresh()  # the earlier lab may be open in another tab
         return value_of(exercise, self._journal.of(exercise), self._record)
 
-    def progress(self) -> Table:
-        """Where each exercise of this lab stands, and what comes next."""
+    def progress(self) -> Sheet:
+        """Where each exercise of this lab stands, what comes next, and how predictions fared."""
         self._journal.refresh()
-        return advice.progress(self._material, self._journal.standings)
+        standings = self._journal.standings
+        return Sheet(
+            (
+                advice.progress(self._material, standings),
+                *prediction.report(
+                    self._material.exercises, standings, calibration(standings.values())
+                ),
+            )
+        )
 
     def __repr__(self) -> str:
         return str(self._welcome())
@@ -225,10 +234,10 @@ class Lab:
 
     def _reconcile(self, spec: Exercise, wire: Wire, outcome: Outcome) -> dict[str, Any]:
         """What a passed answer says about the prediction that went before it."""
-        prediction = self._journal.of(spec.id).prediction
-        if prediction is None or prediction.hit is not None or not outcome.passed:
+        made = self._journal.of(spec.id).prediction
+        if made is None or made.hit is not None or not outcome.passed:
             return {}
-        verdict = compare(prediction.answer, wire, getattr(spec.kind, "unit", ""))
+        verdict = compare(made.answer, wire, prediction.unit_of(spec))
         if verdict is None:
             return {}
         return {"hit": verdict.hit, "predicted": verdict.predicted, "found": verdict.found}
@@ -236,11 +245,7 @@ class Lab:
     def _next(self, spec: Exercise, outcome: Outcome, detail: dict[str, Any]) -> str:
         lines = [outcome.next] if outcome.next else []
         if "hit" in detail:
-            sign = "within" if detail["hit"] else "not within"
-            lines.append(
-                f"You predicted {detail['predicted']} and found {detail['found']}: "
-                f"{sign} a factor of {HIT_RATIO:g}."
-            )
+            lines.append(prediction.verdict(spec, detail))
         hidden = spec.tier is Tier.TRANSFER and outcome.status is Status.PASSED
         if hidden:
             lines.append("Visible practice draws passed; hidden draws run at grading.")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit.contract.paths import find_workspace
+from labkit.course import prediction
 from labkit.course.advice import first_open, status_words
 from labkit.course.calibration import Calibration, calibration
 from labkit.course.identity import workspace_learner
@@ -40,6 +41,18 @@ class Row:
             "attempts": self.standing.attempts,
             "hints_seen": self.standing.hints,
             "solution_seen": self.standing.solution_seen,
+            "prediction": self._prediction(),
+        }
+
+    def _prediction(self) -> dict[str, Any] | None:
+        made = self.standing.prediction
+        if made is None:
+            return None
+        return {
+            "said": prediction.shown(self.exercise, made.answer),
+            "confidence_percent": made.confidence,
+            "found": made.found or None,
+            "hit": made.hit,
         }
 
 
@@ -63,6 +76,12 @@ class LabProgress:
             sum(row.standing.points for row in self.rows),
             sum(row.exercise.points for row in self.rows),
         )
+
+    @property
+    def predictions(self) -> list[str]:
+        """Each prediction against what was found, as sentences."""
+        lines = (prediction.line(row.exercise, row.standing) for row in self.rows)
+        return [said for said in lines if said]
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""

@@ -17,14 +17,21 @@ from labkit.contract import Status
 from labkit.contract.answer import Wire
 from labkit.contract.events import Event
 
+# Percent. From a wild guess to certain: a novice who is 20 % sure must be able to say so.
+CONFIDENCES = range(5, 101)
+
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A number said beforehand with a confidence in percent; `hit` is None while undecided."""
+    """A number said beforehand with a confidence in percent.
+
+    `hit` is None while undecided; then `found` says in words what the answer was.
+    """
 
     answer: Wire
     confidence: int
     hit: bool | None = None
+    found: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +99,9 @@ def _check(before: Standing, event: Event) -> Standing:
     passed = status is Status.PASSED
     prediction = before.prediction
     if prediction is not None and prediction.hit is None:
-        hit = _fields(event).get("hit")
-        prediction = replace(prediction, hit=hit if isinstance(hit, bool) else None)
+        hit, found = _fields(event).get("hit"), _fields(event).get("found")
+        if isinstance(hit, bool):
+            prediction = replace(prediction, hit=hit, found=str(found))
     return replace(
         before,
         status=status,
@@ -107,7 +115,7 @@ def _check(before: Standing, event: Event) -> Standing:
 
 def _predict(before: Standing, event: Event) -> Standing:
     confidence = event.confidence
-    if before.attempts or not isinstance(confidence, int) or not 50 <= confidence <= 100:
+    if before.attempts or not isinstance(confidence, int) or confidence not in CONFIDENCES:
         return before
     if not isinstance(event.answer, dict):
         return before
