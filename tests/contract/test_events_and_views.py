@@ -17,7 +17,7 @@ from labkit.contract.paths import (
     valid_exercise,
     valid_learner,
 )
-from labkit.contract.view import number
+from labkit.contract.view import number, prose
 
 
 def test_events_come_back_in_order(tmp_path: Path) -> None:
@@ -65,6 +65,17 @@ def test_a_card_says_its_state_in_words_and_escapes() -> None:
     assert "&lt;script&gt;" in bundle["text/html"]
     assert "✗ Not yet" in bundle["text/html"]
     assert "✗ Not yet" in bundle["text/plain"] == str(outcome)
+
+
+def test_backticks_become_code_after_escaping_and_stay_in_plain_text() -> None:
+    says = "Replace the ... of `share`, not `<b>`. A single ` stays."
+    bundle = Outcome("1.1", Status.FAILED, says, Code.NONE, 0, 1)._repr_mimebundle_()
+    assert (
+        "of <code>share</code>, not <code>&lt;b&gt;</code>. A single ` stays."
+        in bundle["text/html"]
+    )
+    assert says in bundle["text/plain"]
+    assert prose("`<script>`") == "<code>&lt;script&gt;</code>"
 
 
 def test_givens_by_attribute_and_a_helpful_miss() -> None:

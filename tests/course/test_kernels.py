@@ -22,6 +22,10 @@ lab.predict("1.1", 100, confidence=90)
 lab.check("1.1", g.peak_tflops * 1e12 / (g.bandwidth_gbps * 1e9))
 """
 
+REMEDY = (
+    "Python has forgotten your variables: select the cell of 1.2 and choose "
+    "Run ▸ Run All Above Selected Cell."
+)
 POWER_CUT = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
 RAISING = "try:\n    {}\nexcept Exception:\n    get_ipython().showtraceback()"
 
@@ -59,8 +63,44 @@ def test_progress_survives_a_killed_kernel(root: Path) -> None:
         'round(lab.carry("1.1"))',
     )
     assert "Welcome back: 1 of 12 passed, next 1.2." in plain(welcome)
+    assert REMEDY in " ".join(plain(welcome).split())
     assert "✓ Passed" in plain(table)
     assert plain(carried) == "117"
+
+
+def test_only_a_new_kernel_with_progress_is_told_that_variables_are_gone(root: Path) -> None:
+    first, again = run(root, CHECKED, CHECKED)
+    assert "The first is " in plain(first)
+    assert "Welcome back: 1 of 12 passed" in plain(again)  # the same kernel, run once more
+    assert "forgotten" not in plain(first) + plain(again)
+
+
+ENDLESS = """
+import os, signal
+def endless(*args):
+    os.kill(os.getpid(), signal.SIGINT)  # the learner presses the square
+    while True:
+        pass
+try:
+    lab.check("1.7", endless)
+except BaseException as stopped:
+    kind = type(stopped)
+    get_ipython().showtraceback()
+issubclass(kind, KeyboardInterrupt)
+"""
+
+
+def test_an_interrupted_check_is_one_sentence_and_no_frames(root: Path) -> None:
+    _, stopped, after = run(
+        root,
+        'from labkit import Lab\nlab = Lab("01")',
+        ENDLESS,
+        "lab.progress()",
+    )
+    [error] = [o for o in stopped if o["output_type"] == "error"]
+    assert error["traceback"] == ["Stopped. Does your function come to an end?"]
+    assert plain(stopped) == "True"  # still an interrupt, so that "Run all" ends here
+    assert "0 of 12 passed" in plain(after)
 
 
 def test_a_slip_shows_one_sentence_and_no_traceback(root: Path) -> None:

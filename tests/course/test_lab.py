@@ -231,6 +231,13 @@ def test_a_new_lab_takes_up_where_the_old_one_stopped(workspace: Path) -> None:
     assert "○ Not attempted" in table
 
 
+def test_a_title_that_asks_ends_its_own_sentence(workspace: Path) -> None:
+    first, second = exercise("1.1"), exercise("1.2", title="Is it free?")
+    lab = open_lab(workspace, material=material(first, second))
+    assert lab.check("1.1", 80).next.endswith("Next: 1.2 Is it free?")
+    assert str(lab.progress().parts[0]).endswith("Next: 1.2 Is it free?")
+
+
 def test_the_last_answer_counts_and_an_earlier_pass_is_remembered(workspace: Path) -> None:
     lab = open_lab(workspace)
     lab.check("1.1", 80)

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from labkit.contract.errors import LabkitError
-from labkit.contract.view import escape, number, table, text_table
+from labkit.contract.view import number, prose, table, text_table
 
 MIME_RECORD = "application/vnd.labkit.record.v1+json"
 SCHEMA = 1
@@ -138,7 +138,7 @@ class Record:
         return "\n".join([text_table(*self._rows()), *tail])
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        tail = "".join(f"<div>{escape(line)}</div>" for line in (self.origin(), *self.notes))
+        tail = "".join(f"<div>{prose(line)}</div>" for line in (self.origin(), *self.notes))
         return {
             "text/plain": repr(self),
             "text/html": f"{table(*self._rows())}<div style='opacity:.8'>{tail}</div>",

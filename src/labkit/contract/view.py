@@ -7,6 +7,7 @@ WCAG AA on white and on JupyterLab's dark theme, and each card also says its sta
 from __future__ import annotations
 
 import html
+import re
 import textwrap
 from collections.abc import Sequence
 
@@ -26,10 +27,15 @@ def escape(text: object) -> str:
     return html.escape(str(text), quote=True)
 
 
+def prose(text: object) -> str:
+    """A sentence inside HTML: escaped first, then what stands between backticks is code."""
+    return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escape(text))
+
+
 def card(state: str, head: str, tail: str, lines: Sequence[str]) -> str:
     """One bordered card. `state` picks the edge: passed, failed, error, not-attempted, info."""
     edge = _EDGE[state]
-    body = "".join(f'<div style="margin-top:.35em">{escape(line)}</div>' for line in lines if line)
+    body = "".join(f'<div style="margin-top:.35em">{prose(line)}</div>' for line in lines if line)
     right = (
         f'<span style="opacity:.75;white-space:nowrap;margin-left:1em">{escape(tail)}</span>'
         if tail
@@ -40,7 +46,7 @@ def card(state: str, head: str, tail: str, lines: Sequence[str]) -> str:
         f"border:1px solid {edge};border-left:6px solid {edge};border-radius:4px;"
         'padding:.6em .9em;margin:.4em 0;max-width:46em;line-height:1.45">'
         '<div style="display:flex;justify-content:space-between">'
-        f"<b>{escape(head)}</b>{right}</div>{body}</div>"
+        f"<b>{prose(head)}</b>{right}</div>{body}</div>"
     )
 
 

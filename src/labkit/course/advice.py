@@ -38,8 +38,18 @@ def passed_count(material: Material, standings: Standings) -> int:
     return sum(standings.get(name, NEW).passed for name in material.exercises)
 
 
-def welcome(material: Material, standings: Standings, learner: str, notices: Sequence[str]) -> Card:
-    """The first thing a lab shows: who, how far, what next, and what must be said aloud."""
+def welcome(
+    material: Material,
+    standings: Standings,
+    learner: str,
+    notices: Sequence[str],
+    *,
+    restarted: bool = False,
+) -> Card:
+    """The first thing a lab shows: who, how far, what next, and what must be said aloud.
+
+    `restarted`: this kernel knows nothing of what was done so far.
+    """
     plan = material.plan
     total, done = len(material.exercises), passed_count(material, standings)
     begun = any(standings.get(name, NEW).attempts for name in material.exercises)
@@ -48,6 +58,12 @@ def welcome(material: Material, standings: Standings, learner: str, notices: Seq
         line = f"All {total} exercises passed. `labkit progress` shows the whole course."
     elif begun:
         line = f"Welcome back: {done} of {total} passed, next {following}."
+        if restarted:
+            notices = (
+                f"Python has forgotten your variables: select the cell of {following} and choose "
+                "Run ▸ Run All Above Selected Cell.",
+                *notices,
+            )
     else:
         line = f"{total} exercises, about {plan.minutes} minutes. The first is {following}."
     head = f"Lab {plan.number} · {plan.title}"
@@ -108,7 +124,7 @@ def what_next(
         if following is None:
             total = len(material.exercises)
             return f"Lab {material.plan.number} is complete: {total} of {total} passed."
-        return f"Next: {following} {material.exercises[following].title}."
+        return next_up(material, following)
     if outcome.status is Status.FAILED:
         seen = standings.get(exercise.id, NEW).hints
         if seen < len(exercise.hints):
@@ -117,6 +133,12 @@ def what_next(
             )
         return f'All hints seen. lab.solution("{exercise.id}") shows one way.'
     return ""
+
+
+def next_up(material: Material, following: str) -> str:
+    """The exercise to turn to. A title that is a question ends the sentence itself."""
+    says = f"Next: {following} {material.exercises[following].title}"
+    return says if says.endswith((".", "?", "!")) else f"{says}."
 
 
 def status_words(standing: Standing) -> str:
@@ -141,11 +163,7 @@ def progress(material: Material, standings: Standings) -> Table:
             )
         )
     following = first_open(material, standings)
-    note = (
-        "All passed."
-        if following is None
-        else f"Next: {following} {material.exercises[following].title}."
-    )
+    note = "All passed." if following is None else next_up(material, following)
     done = f"{passed_count(material, standings)} of {len(material.exercises)} passed"
     return Table(
         ("Exercise", "Title", "Status", "Points", "Tries", "Hints seen"),

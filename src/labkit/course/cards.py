@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from labkit.contract import LabkitError
-from labkit.contract.view import card, escape, table, text_card, text_table
+from labkit.contract.view import card, escape, prose, table, text_card, text_table
 
 MIME_TEXT, MIME_HTML = "text/plain", "text/html"
 
@@ -61,7 +61,7 @@ class Table:
         return str(self)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        notes = "".join(f"<div>{escape(note)}</div>" for note in self.notes)
+        notes = "".join(f"<div>{prose(note)}</div>" for note in self.notes)
         return {
             MIME_TEXT: str(self),
             MIME_HTML: table(self.columns, self.rows, self.caption) + notes,

@@ -82,7 +82,9 @@ class Lab:
         self._journal = Journal(self._workspace)
         self._handed: dict[str, Record] = {}
         self._sightings = kernel.Sightings()
-        show(self._welcome())
+        there = kernel.names()
+        restarted = bool(there) and not any(type(thing) is Lab for thing in there.values())
+        show(self._welcome(restarted=restarted))
 
     @_kindly
     def given(self, exercise: str) -> Givens:
@@ -188,7 +190,7 @@ class Lab:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return self._welcome()._repr_mimebundle_()
 
-    def _welcome(self) -> Card:
+    def _welcome(self, *, restarted: bool = False) -> Card:
         notices = list(self._identity.notices)
         if self._workspace is None:
             notices.append(
@@ -196,7 +198,11 @@ class Lab:
                 "kernel: make one with `labkit init DIR --learner ID`."
             )
         return advice.welcome(
-            self._material, self._journal.standings, self._identity.learner, notices
+            self._material,
+            self._journal.standings,
+            self._identity.learner,
+            notices,
+            restarted=restarted,
         )
 
     def _exercise(self, exercise: str) -> Exercise:
