@@ -193,6 +193,19 @@ def test_a_solution_is_executed_in_replay_and_keeps_its_outputs(
     assert "version" not in json.dumps(one["metadata"]["language_info"])
 
 
+def test_execution_prints_nothing_on_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    loud = 'import os\nprint("out")\nos.system("echo below")\nos.write(2, b"error stream")'
+    done = execute({**_bare(), "cells": [_code("a", loud)]}, "x.ipynb")
+    assert done["cells"][0]["outputs"]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_kernel_that_dies_leaves_its_last_words() -> None:
+    dying = 'import os\nos.write(2, b"no room left")\nos._exit(3)'
+    with pytest.raises(ExecutionError, match=r"x\.ipynb: Kernel died; its kernel said: .*no room"):
+        execute({**_bare(), "cells": [_code("a", dying)]}, "x.ipynb")
+
+
 def test_a_solution_that_raises_is_one_sentence_with_its_cell() -> None:
     source = {**_bare(), "cells": [_code("fine", "1"), _code("bad", "1 / 0")]}
     with pytest.raises(ExecutionError, match=r"x.ipynb: cell 'bad' raised ZeroDivisionError"):

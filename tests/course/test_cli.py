@@ -121,8 +121,12 @@ def test_progress_as_json(root: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_reset_says_where_the_backup_is(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
-    assert main(["reset", "1.9"]) == 0
+    assert main(["reset", "01.9"]) == 0
     said = capsys.readouterr().out
     assert "It has new numbers (set 2)." in said
+    assert "do not save it there: that would bring the old one back" in said
+    assert "save and close the notebook first" in said
+    assert main(["reset", "--help"]) == 0
+    assert "Save and close the notebook first" in " ".join(capsys.readouterr().out.split())
     assert main(["reset", "01"]) == 0
     assert ".labkit/backups/" in capsys.readouterr().out

@@ -210,7 +210,19 @@ def test_reset_of_a_core_exercise_keeps_its_numbers(root: Path) -> None:
     assert (root / FILE).read_bytes() == before
 
 
-@pytest.mark.parametrize("what", ["1.99", "99", "x", "", "1.", "../01", "1.4.2"])
+@pytest.mark.parametrize("what", ["1.7", "01.7", " 01.7 "])
+def test_an_exercise_may_be_named_with_its_labs_number(
+    tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LABKIT_WORKSPACE", raising=False)
+    workspace.init(tmp_path / "real", "ada")
+    said = reset.reset(tmp_path / "real", what)
+    assert said[0].startswith("Progress of 1.7 is forgotten")
+
+
+@pytest.mark.parametrize(
+    "what", ["001.7", "0.7", "01.07", "1.99", "99", "x", "", "1.", "../01", "1.4.2"]
+)
 def test_reset_of_what_is_not_there_names_what_is(
     root: Path, shipped: Resources, what: str
 ) -> None:

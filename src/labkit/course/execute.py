@@ -6,7 +6,7 @@ import importlib
 import os
 import tempfile
 from collections.abc import Mapping
-from typing import Any
+from typing import IO, Any
 
 from labkit.contract import LabkitError
 from labkit.contract.paths import (
@@ -36,15 +36,16 @@ def environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
 def execute(solved: notebooks.Notebook, name: str) -> notebooks.Notebook:
     """The notebook with its outputs, executed in an empty folder.
 
-    Execution leaves no trace but outputs and counts: no times, no Python version. Raises
-    ExecutionError naming the cell and what it raised.
+    Execution leaves no trace but outputs and counts: no times, no Python version, nothing on the
+    terminal. Raises ExecutionError naming the cell and what it raised, or, where the kernel died,
+    its last words.
     """
     from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError
 
     nbformat: Any = importlib.import_module("nbformat")  # without types
     notebook = nbformat.reads(notebooks.dumps(solved).decode("utf-8"), as_version=4)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as said:
         client = NotebookClient(
             notebook,
             timeout=CELL_TIMEOUT_S,
@@ -53,14 +54,26 @@ def execute(solved: notebooks.Notebook, name: str) -> notebooks.Notebook:
             resources={"metadata": {"path": folder}},
         )
         try:
-            client.execute(env=environment())
+            client.execute(env=environment(), stdout=said, stderr=said)
         except CellExecutionError as error:
             cell = next((c.id for c in notebook.cells if _raised(c)), "?")
             raise ExecutionError(
                 f"{name}: cell {cell!r} raised {error.ename}: {error.evalue}"
             ) from None
+        except CellTimeoutError:
+            raise ExecutionError(f"{name}: a cell took longer than {CELL_TIMEOUT_S} s.") from None
+        except RuntimeError as error:
+            raise ExecutionError(f"{name}: {_last_words(error, said)}") from None
     notebook.metadata["language_info"] = dict(LANGUAGE)
     return notebooks.loads(nbformat.writes(notebook).encode("utf-8"), name)
+
+
+def _last_words(error: Exception, said: IO[bytes]) -> str:
+    """What a kernel that died, or never came up, left on its own output."""
+    said.seek(0)
+    lines = said.read().decode("utf-8", "replace").strip().splitlines()
+    words = " / ".join(line.strip() for line in lines[-3:] if line.strip())
+    return f"{str(error).rstrip('.')}; its kernel said: {words or '(nothing)'}"
 
 
 def _raised(cell: Mapping[str, object]) -> bool:

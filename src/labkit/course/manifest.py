@@ -62,12 +62,21 @@ class Manifest:
         raise UnknownNameError("lab", str(number), [plan.number for plan in self.labs])
 
     def home(self, exercise: str) -> LabPlan:
-        """The lab that checks this exercise. Raises UnknownNameError."""
+        """The lab that checks this exercise: "1.4", or "01.4". Raises UnknownNameError."""
         for plan in self.labs:
-            if exercise in plan.exercises:
+            if exercise_id(exercise) in plan.exercises:
                 return plan
         known = [name for plan in self.labs for name in plan.exercises]
         raise UnknownNameError("exercise", exercise, known)
+
+
+def exercise_id(text: str) -> str:
+    """An exercise's id without the zero that a lab's number is written with.
+
+    >>> exercise_id("01.4"), exercise_id("1.10")
+    ('1.4', '1.10')
+    """
+    return text.strip().removeprefix("0")
 
 
 class _Lab(BaseModel):

@@ -15,17 +15,19 @@ from labkit.contract.paths import BACKUPS_DIR, STATE_DIR
 from labkit.course import notebooks, workspace
 from labkit.course.identity import MAX_VARIANT, from_metadata
 from labkit.course.journal import Journal
-from labkit.course.manifest import LabPlan, load_manifest
+from labkit.course.manifest import LabPlan, exercise_id, load_manifest
 from labkit.course.resources import Resources, resources
 from labkit.exercises import Exercise, Tier, load
 
 RELOAD = (
-    "If it is open in JupyterLab: File > Reload Notebook from Disk, then Kernel > Restart Kernel."
+    "Is it open in JupyterLab? Then do not save it there: that would bring the old one back. "
+    "Choose File > Reload Notebook from Disk, then Kernel > Restart Kernel. "
+    "Next time: save and close the notebook first, then reset it."
 )
 
 
 def reset(root: Path, what: str, *, shipped: Resources | None = None) -> list[str]:
-    """Reset a lab ("01") or an exercise ("1.4") in the workspace; the sentences to say.
+    """Reset a lab ("01") or an exercise ("1.4", "01.4") in the workspace; the sentences to say.
 
     Raises UnknownNameError for neither, WorkspaceError or NotebookError when files are in the way.
     """
@@ -33,7 +35,7 @@ def reset(root: Path, what: str, *, shipped: Resources | None = None) -> list[st
     manifest = load_manifest(shipped.manifest)
     if "." in what:
         plan = manifest.home(what)
-        return reset_exercise(root, plan, load(plan.number)[what])
+        return reset_exercise(root, plan, load(plan.number)[exercise_id(what)])
     return reset_lab(root, manifest.lab(what), manifest.version, shipped)
 
 
