@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from labkit.bench import guard
-from labkit.bench.jobs import big_decode, decode
+from labkit.bench.jobs import big_decode, decode, memory
 from labkit.bench.progress import Progress, Report
 from labkit.bench.session import Measured, Session
 from labkit.contract import LabkitError
@@ -84,6 +84,24 @@ def small_big_decode(options: dict[str, Any], report: Report) -> dict[str, Any]:
     session = Session("cpu", quick=True, threads=1, report=report)
     found = big_decode.measure_shape(session, shape, memory_bytes=options["memory_bytes"])
     return _plain(found)
+
+
+def tiny_memory(options: dict[str, Any], report: Report) -> dict[str, Any]:
+    """The real memory job's counting on a two-layer model."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(
+        hidden_size=64,
+        intermediate_size=128,
+        num_attention_heads=4,
+        num_key_value_heads=options["kv_heads"],
+        num_hidden_layers=2,
+        vocab_size=50,
+    )
+    model: Any = LlamaForCausalLM(config)
+    model.eval()
+    session = Session("cpu", quick=True, threads=1, report=report)
+    return _plain(memory.measure_model(session, model, tokens=(1, 3, 70)))
 
 
 def _plain(found: Measured) -> dict[str, Any]:

@@ -8,7 +8,7 @@ False
 Nothing heavy is imported here; torch only ever runs in the worker process.
 """
 
-from labkit.bench.front import big_decode, decode, machine, measure
+from labkit.bench.front import big_decode, decode, machine, measure, memory
 from labkit.bench.noise import NoisyMeasurement
 from labkit.bench.records import NoRecord, last
 from labkit.bench.sweep import SweepPoint, sweep_points
@@ -22,5 +22,6 @@ __all__ = [
     "last",
     "machine",
     "measure",
+    "memory",
     "sweep_points",
 ]

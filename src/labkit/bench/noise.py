@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from labkit.bench.registry import BENCHES
 from labkit.bench.sampling import CPU_SHARE_LIMIT, SPREAD_LIMIT, spread
 from labkit.contract import LabkitError, Record
 
@@ -36,17 +37,21 @@ def complaints(record: Record) -> list[Complaint]:
     """Every series of `record` that is too noisy, worst first.
 
     Spread: IQR ÷ median above 20 %. CPU share: below 90 % of the threads that were asked for; not
-    judged where a GPU did the work, because the CPU then only waits.
+    judged where a GPU did the work, because the CPU then only waits. Series that the registry calls
+    indicative are left out.
     """
     found: list[tuple[float, Complaint]] = []
+    spared = BENCHES[record.id].indicative if record.id in BENCHES else ()
     for series in record.series:
+        if series.name in spared:
+            continue
         width = spread(series.samples)
         if width > SPREAD_LIMIT:
             reason = f"the middle half of its samples spreads over {width:.0%} of the median"
             found.append((width / SPREAD_LIMIT, Complaint(series.name, reason)))
     if record.facts.get(DEVICE, "cpu") == "cpu":
         for name, share in _shares(record).items():
-            if share < CPU_SHARE_LIMIT:
+            if name not in spared and share < CPU_SHARE_LIMIT:
                 reason = f"it had a core for only {share:.0%} of the time"
                 found.append((CPU_SHARE_LIMIT / max(share, 0.01), Complaint(name, reason)))
     return [complaint for _, complaint in sorted(found, key=lambda pair: -pair[0])]

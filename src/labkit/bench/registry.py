@@ -19,6 +19,8 @@ class Bench:
     `job` is "module:function", run in a process of its own. `memory_bytes` bounds that process's
     address space on a CPU; `timeout_s` its life. `arrivals` are waited for while set-up is still
     fetching them. `devices` are those it applies to; `elsewhere` says why it does not to others.
+    `indicative` series are shown with their spread but never make a record too noisy to keep:
+    what the measurement is for does not hang on them.
     """
 
     id: str
@@ -29,6 +31,7 @@ class Bench:
     arrivals: tuple[str, ...] = ("torch",)
     devices: tuple[str, ...] = ("cpu", "cuda", "mps")
     elsewhere: str = ""
+    indicative: tuple[str, ...] = ()
 
 
 BENCHES = {
@@ -60,6 +63,15 @@ BENCHES = {
                 "It exists because a small model on a big GPU measures Python; a CPU streams the "
                 "small model's weights already, so bench.decode() is the measurement there."
             ),
+        ),
+        Bench(
+            id="memory",
+            title="SmolLM2-135M: bytes of the KV cache, token by token",
+            job="labkit.bench.jobs.memory:measure",
+            memory_bytes=6 * GIB,
+            timeout_s=1800,  # the first one may fetch the weights
+            arrivals=("torch", "weights"),
+            indicative=("rss.growth", "kv.build"),  # its counts are exact on a busy machine too
         ),
     )
 }
