@@ -124,7 +124,7 @@ def test_reset_says_where_the_backup_is(root: Path, capsys: pytest.CaptureFixtur
     assert main(["reset", "01.9"]) == 0
     said = capsys.readouterr().out
     assert "It has new numbers (set 2)." in said
-    assert "do not save it there: that would bring the old one back" in said
+    assert "do not save it there: that would undo the reset" in said
     assert "save and close the notebook first" in said
     assert main(["reset", "--help"]) == 0
     assert "Save and close the notebook first" in " ".join(capsys.readouterr().out.split())

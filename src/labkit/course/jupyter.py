@@ -27,6 +27,7 @@ from urllib.parse import quote
 from labkit.bench.arrival import Arrival, State, read_arrival
 from labkit.contract import LabkitError
 from labkit.contract.paths import ENV_WORKSPACE, STATE_DIR
+from labkit.contract.remedies import set_up_again
 
 DEFAULT_PORT = 8888
 START_TIMEOUT_S = 90.0
@@ -130,7 +131,8 @@ def start(
     lines of its log if it ends early or does not answer within `timeout_s` seconds.
     """
     if importlib.util.find_spec("jupyterlab") is None:
-        raise JupyterError("JupyterLab is not installed here: run `make lab` in the clone.")
+        remedy = set_up_again("`pip install 'WHEEL[labs]'`, with your course's wheel file")
+        raise JupyterError(f"JupyterLab is not installed here: run {remedy}.")
     root = root.resolve()
     token = token or secrets.token_hex(24)
     variables = environment(root, token, env)

@@ -126,9 +126,16 @@ class _File(BaseModel):
 def load_manifest(path: Path) -> Manifest:
     """Read course.toml. Raises ManifestError with one sentence that names what is wrong."""
     try:
-        data = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        raw = path.read_bytes()
     except OSError as error:
         raise ManifestError(f"The curriculum {path} cannot be read: {error.strerror}.") from None
+    return parse_manifest(raw, str(path))
+
+
+def parse_manifest(raw: bytes, path: str) -> Manifest:
+    """The curriculum from the bytes of the file `path`. Raises ManifestError like load_manifest."""
+    try:
+        data = _File.model_validate(tomllib.loads(raw.decode("utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ManifestError(f"The curriculum {path} is not TOML: {error}.") from None
     except ValidationError as error:

@@ -20,7 +20,7 @@ from labkit.course.resources import Resources, resources
 from labkit.exercises import Exercise, Tier, load
 
 RELOAD = (
-    "Is it open in JupyterLab? Then do not save it there: that would bring the old one back. "
+    "Is it open in JupyterLab? Then do not save it there: that would undo the reset. "
     "Choose File > Reload Notebook from Disk, then Kernel > Restart Kernel. "
     "Next time: save and close the notebook first, then reset it."
 )
