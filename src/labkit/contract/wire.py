@@ -40,7 +40,10 @@ def loads(line: bytes) -> dict[str, Any]:
     """One message from a line. Raises WireError on any breach; returns a JSON object."""
     if len(line) > MAX_LINE:
         raise WireError(f"A line of {len(line):,} bytes; the limit is {MAX_LINE:,}.")
-    if _depth(line) > MAX_DEPTH:
+    if not line.lstrip().startswith(b"{"):
+        raise WireError("Not a JSON message: a message is a JSON object.")
+    # Counting brackets is quick; looking at every byte is only worth it where there are many.
+    if line.count(b"[") + line.count(b"{") > MAX_DEPTH and _depth(line) > MAX_DEPTH:
         raise WireError(f"Nested deeper than {MAX_DEPTH}.")
     try:
         message = json.loads(
