@@ -47,7 +47,8 @@ def givens_for(
     if missing:
         raise LabkitError(
             f"Exercise {exercise.id} works on your own measurement: "
-            f"run the cell with bench.{missing[0]}() first."
+            f"run the cell with bench.{missing[0]}() first, "
+            f"or bench.{missing[0]}(replay=True) for a recording."
         )
     return drawn(exercise, facts, personal_seed(exercise.id, learner), records)
 
