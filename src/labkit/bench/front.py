@@ -17,6 +17,14 @@ from labkit.contract import Record
 _LEAST_MEMORY = 2 << 30
 
 
+class Interrupted(KeyboardInterrupt):
+    """Somebody stopped a measurement; its process is gone. Still an interrupt to a caller."""
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython prints instead of a traceback: the sentence."""
+        return [str(self)]
+
+
 def machine(replay: bool | None = None, quick: bool = False) -> Record:
     """Bandwidth, matrix peaks and products with B rows of this machine, one thread on a CPU.
 
@@ -68,6 +76,8 @@ def measure(
 ) -> Record:
     """Measurement `name` of the registry. Under grading nothing is measured.
 
+    Raises NoisyMeasurement, NoRecord, Interrupted, LabkitError.
+
     A live record is kept in the workspace. `options` go to the worker (`device`, `threads`).
     """
     bench = find_bench(name)
@@ -75,7 +85,14 @@ def measure(
         return records.graded_record(name)
     if replay or (replay is None and records.replay_wanted()):
         return records.recording(name)
-    record = refuse_if_noisy(_live(bench, quick, options))
+    try:
+        found = _live(bench, quick, options)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            "Interrupted: the measurement has ended and nothing of it was kept. Run the cell again "
+            "to start it afresh."
+        ) from None
+    record = refuse_if_noisy(found, recorded=records.has_recording(name))
     records.keep(record)
     return record
 

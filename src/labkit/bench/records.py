@@ -38,13 +38,18 @@ def replay_wanted() -> bool:
     return os.environ.get(ENV_REPLAY, "") not in ("", "0")
 
 
+def has_recording(name: str) -> bool:
+    """Whether a recording of measurement `name` ships."""
+    return _shipped(name).is_file()
+
+
 def recording(name: str) -> Record:
     """The shipped recording of measurement `name`, always marked as replayed.
 
     Raises NoRecord with the command that makes one.
     """
     find_bench(name)
-    path = recordings_dir() / f"{name}.json"
+    path = _shipped(name)
     if not path.is_file():
         raise NoRecord(
             f"There is no recording of {name!r} to replay: `labkit bench {name} --record` makes "
@@ -116,6 +121,10 @@ def write(record: Record, path: Path) -> None:
     part = path.with_suffix(".part")
     part.write_text(json.dumps(record.to_json(), indent=1) + "\n", encoding="utf-8")
     part.replace(path)
+
+
+def _shipped(name: str) -> Path:
+    return recordings_dir() / f"{name}.json"
 
 
 def _kept(name: str) -> Path | None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from labkit.bench import measure, process, progress, records
+from labkit.bench import NoisyMeasurement, measure, process, progress, records
 from labkit.bench.registry import BENCHES, find_bench
 from labkit.bench.weights import describe_weights
 from labkit.cli.common import emit_json, fail
@@ -17,18 +17,29 @@ _NAMES = ", ".join((*BENCHES, WEIGHTS))
 
 
 def bench(
-    name: Annotated[str, typer.Argument(help=f"What to measure: {_NAMES} (fetches them).")],
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer sizes and samples.")] = False,
-    replay: Annotated[bool, typer.Option("--replay", help="Show the shipped recording.")] = False,
+    name: Annotated[str, typer.Argument(help=f"One of {_NAMES}.")],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A first look: fewer sizes and samples.")
+    ] = False,
+    replay: Annotated[
+        bool, typer.Option("--replay", help="Measure nothing: show another machine's recording.")
+    ] = False,
     record: Annotated[
-        bool, typer.Option("--record", help="Measure and make this the shipped recording.")
+        bool,
+        typer.Option("--record", help="Measure, and ship the result as the recording (authors)."),
     ] = False,
     device: Annotated[
-        str | None, typer.Option(help="cuda, mps or cpu; default: the best that works.")
+        str | None, typer.Option(help="cuda, mps or cpu (default: the best that works here).")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
 ) -> None:
-    """Measure this machine, or replay a recording; `weights` only fetches the model's weights."""
+    """Measure this machine, or replay a recording.
+
+    It takes up to a minute, in a process of its own, on a CPU with one thread.
+    A disturbed measurement is refused; a good one is kept in the workspace.
+
+    `weights` measures nothing: it fetches the small model for the others.
+    """
     if name == WEIGHTS:
         _fetch_weights(as_json)
         return
@@ -36,7 +47,12 @@ def bench(
     if record and (quick or replay):
         fail("--record needs a full live measurement: leave out --quick and --replay.")
     options = {"device": device} if device else {}
-    found = measure(name, replay=replay or None, quick=quick, **options)
+    try:
+        found = measure(name, replay=replay or None, quick=quick, **options)
+    except NoisyMeasurement as noisy:
+        take = noisy.recorded and not record
+        way_out = f", or take a recording: labkit bench {name} --replay" if take else "."
+        fail(f"{noisy.finding} Close other programs and run it again{way_out}")
     if record:
         if not found.live:
             fail("--record needs a live measurement, and LABKIT_REPLAY asks for recordings.")
