@@ -16,8 +16,11 @@ from labkit.bench.progress import Progress, ProgressLine
     ("given", "line"),
     [
         (Progress("loading torch"), "loading torch"),
-        (Progress("x", 3), "x 3 steps"),
-        (Progress("x", 1, 4), "x [#####···············]  25 % of 4 steps"),
+        (Progress("x", 3_000_000, None, "bytes"), "x 3 MB"),
+        (Progress("x", 1, 4), "[····················] 1 of 4: x"),
+        (Progress("x", 4, 4), "[###############·····] 4 of 4: x"),
+        (Progress("x", 6, 18), "[######··············]  6 of 18: x"),
+        (Progress("x", 25, 100, "bytes"), "x [#####···············]  25 % of 0 MB"),
         (Progress("x", 120, 100, "bytes"), "x [####################] 100 % of 0 MB"),
     ],
 )
@@ -27,9 +30,23 @@ def test_lines(given: Progress, line: str) -> None:
 
 def test_a_log_gets_few_lines(capsys: pytest.CaptureFixture[str]) -> None:
     with ProgressLine() as line:
-        for step in range(1000):
-            line(Progress("x", step, 1000))
-    assert capsys.readouterr().err == "x [····················]   0 % of 1,000 steps\n"
+        for step in range(1, 1001):
+            line(Progress(f"x {step}", step, 1000))
+    assert capsys.readouterr().err == "[····················]    1 of 1000: x 1\n"
+
+
+def test_a_terminal_shows_every_step_and_not_every_byte(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A step that was left out as too early could be the long one."""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with ProgressLine() as line:
+        for done in range(100):
+            line(Progress("weights", done, 100, "bytes"))
+        for step in (1, 2, 3):
+            line(Progress(f"step {step}", step, 3))
+    shown = [text.strip() for text in capsys.readouterr().err.split("\r") if text.strip()]
+    assert [text[-9:] for text in shown] == ["% of 0 MB", "3: step 1", "3: step 2", "3: step 3"]
 
 
 def test_a_kernel_replaces_one_display_and_leaves_nothing(

@@ -28,9 +28,9 @@ def convert(gguf: Path, target: Path, report: Report) -> dict[str, Any]:
     from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
     with _quiet_transformers():
-        report(Progress("SmolLM2 tokenizer, converting", 0, 3))
+        report(Progress("SmolLM2 tokenizer, converting"))
         tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
-        report(Progress("SmolLM2 weights, converting to FP32", 1, 3))
+        report(Progress("SmolLM2 weights, converting to FP32"))
         loaded = AutoModelForCausalLM.from_pretrained(
             gguf.parent, gguf_file=gguf.name, dtype=torch.float32
         )
@@ -43,7 +43,7 @@ def convert(gguf: Path, target: Path, report: Report) -> dict[str, Any]:
         model = LlamaForCausalLM(LlamaConfig(**fields))
         model.load_state_dict(loaded.state_dict())
         model.generation_config = loaded.generation_config
-        report(Progress("SmolLM2 weights, writing", 2, 3))
+        report(Progress("SmolLM2 weights, writing"))
         model.save_pretrained(target)
         tokenizer.save_pretrained(target)
     return {

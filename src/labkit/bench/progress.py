@@ -20,7 +20,11 @@ _BAR = 20
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A step in words; `done` and `total` count its `unit` ("bytes" or "steps") where known."""
+    """What goes on, in words, and how far it is, where known.
+
+    For `unit` "bytes" `done` and `total` are amounts; for "steps" `done` is the number of the
+    step under way, the first being 1.
+    """
 
     text: str
     done: int | None = None
@@ -32,17 +36,24 @@ class Progress:
 
         >>> Progress("SmolLM2 weights", 46_000_000, 92_000_000, "bytes").line()
         'SmolLM2 weights [##########··········]  50 % of 92 MB'
+        >>> Progress("FP32 products, B = 4", 6, 21).line()
+        '[#####···············]  6 of 21: FP32 products, B = 4'
         """
         if self.done is None:
             return self.text
+        if self.unit == "steps":
+            return self._step(self.done, self.total or self.done)
         if not self.total:
-            return f"{self.text} {_amount(self.done, self.unit)}"
+            return f"{self.text} {_megabytes(self.done)}"
         share = min(1.0, self.done / self.total)
-        full = round(_BAR * share)
-        bar = "#" * full + "·" * (_BAR - full)
-        return f"{self.text} [{bar}] {share:>4.0%}".replace("%", " %") + (
-            f" of {_amount(self.total, self.unit)}"
+        return f"{self.text} {_bar(share)} {share:>4.0%}".replace("%", " %") + (
+            f" of {_megabytes(self.total)}"
         )
+
+    def _step(self, number: int, total: int) -> str:
+        """The bar shows what is over, and stands first: the words change with every step."""
+        count = f"{number:>{len(str(total))}} of {total}"
+        return f"{_bar((number - 1) / total)} {count}: {self.text}"
 
 
 Report = Callable[[Progress], None]
@@ -57,6 +68,7 @@ class ProgressLine:
 
     def __init__(self) -> None:
         self._shown = ""
+        self._text = ""
         self._at = float("-inf")
         self._kernel = _Kernel.find()
 
@@ -70,11 +82,14 @@ class ProgressLine:
             print(f"\r{' ' * len(self._shown)}\r", end="", file=sys.stderr, flush=True)
 
     def __call__(self, progress: Progress) -> None:
-        """Show it, unless the same words were shown a moment ago."""
+        """Show it, unless the same words were shown a moment ago (in a log: anything was)."""
         line = progress.line()
         now = time.monotonic()
         in_place = self._kernel is not None or sys.stderr.isatty()
-        if line == self._shown or now - self._at < (_EVERY_S if in_place else _LOG_EVERY_S):
+        pause = _EVERY_S if in_place else _LOG_EVERY_S
+        if in_place and progress.text != self._text:
+            pause = 0.0  # a new step may be a long one: left out, the last one would seem to hang
+        if line == self._shown or now - self._at < pause:
             return
         if self._kernel:
             self._kernel.show(line)
@@ -82,7 +97,7 @@ class ProgressLine:
             print(f"\r{line:<{len(self._shown)}}", end="", file=sys.stderr, flush=True)
         else:
             print(line, file=sys.stderr, flush=True)
-        self._shown, self._at = line, now
+        self._shown, self._text, self._at = line, progress.text, now
 
 
 class _Kernel:
@@ -116,5 +131,10 @@ class _Kernel:
             self._display({"text/plain": ""}, raw=True, display_id=self._id, update=True)
 
 
-def _amount(count: int, unit: str) -> str:
-    return f"{count / 1e6:.0f} MB" if unit == "bytes" else f"{count:,} {unit}"
+def _bar(share: float) -> str:
+    full = round(_BAR * min(1.0, share))
+    return f"[{'#' * full}{'·' * (_BAR - full)}]"
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 1e6:.0f} MB"

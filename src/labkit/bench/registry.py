@@ -20,7 +20,8 @@ class Bench:
     address space on a CPU; `timeout_s` its life. `arrivals` are waited for while set-up is still
     fetching them. `devices` are those it applies to; `elsewhere` says why it does not to others.
     `indicative` series are shown with their spread but never make a record too noisy to keep:
-    what the measurement is for does not hang on them.
+    what the measurement is for does not hang on them. `steps` is how many steps the job tells as
+    it goes, "loading torch" included (0: they are not numbered).
     """
 
     id: str
@@ -31,6 +32,7 @@ class Bench:
     arrivals: tuple[str, ...] = ("torch",)
     devices: tuple[str, ...] = ("cpu", "cuda", "mps")
     elsewhere: str = ""
+    steps: int = 0
     indicative: tuple[str, ...] = ()
 
 
@@ -43,6 +45,7 @@ BENCHES = {
             job="labkit.bench.jobs.machine:measure",
             memory_bytes=6 * GIB,
             timeout_s=600,
+            steps=20,  # torch, 3 rounds of bandwidth, 2 peaks, 2 sweeps of 7
         ),
         Bench(
             id="decode",
@@ -50,6 +53,7 @@ BENCHES = {
             job="labkit.bench.jobs.decode:measure",
             memory_bytes=6 * GIB,
             timeout_s=1800,  # the first one may fetch the weights
+            steps=8,  # torch, model, prefill, 2 stretches of tokens amid 3 rounds of their parts
             arrivals=("torch", "weights"),
         ),
         Bench(
@@ -58,6 +62,7 @@ BENCHES = {
             job="labkit.bench.jobs.big_decode:measure",
             memory_bytes=6 * GIB,
             timeout_s=900,
+            steps=8,  # as decode
             devices=("cuda", "mps"),
             elsewhere=(
                 "It exists because a small model on a big GPU measures Python; a CPU streams the "

@@ -11,6 +11,23 @@ from labkit.bench.sampling import Samples, repeat
 from labkit.contract import Series
 
 
+@dataclass(slots=True)
+class Steps:
+    """Counts a measurement's steps as they begin; `total` 0 where nobody planned them."""
+
+    total: int = 0
+    begun: int = 0
+
+    def begin(self, text: str) -> Progress:
+        """The next step, in words and as a number of all."""
+        self.begun += 1
+        return Progress(text, self.begun, self.total) if self.total else Progress(text)
+
+    def leave_out(self, count: int) -> None:
+        """Steps of the plan that this machine is spared."""
+        self.begun += count
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """One run of a job: the device it uses, how thorough it is, and whom it tells its progress."""
@@ -22,10 +39,11 @@ class Session:
     # On a busy machine nearly everything is noisy: trying all of it again would take minutes.
     retry_until: float = float("inf")
     options: dict[str, Any] = field(default_factory=dict)
+    steps: Steps = field(default_factory=Steps)
 
-    def say(self, text: str, done: int | None = None, total: int | None = None) -> None:
-        """One line of progress."""
-        self.report(Progress(text, done, total))
+    def say(self, text: str) -> None:
+        """The next step begins."""
+        self.report(self.steps.begin(text))
 
     def sync(self) -> None:
         """Wait until the device has done all that was asked of it; nothing to do on a CPU."""
@@ -51,6 +69,14 @@ class Measured:
     cpu_share: dict[str, float] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+
+    def extend(self, other: Measured) -> None:
+        """Add all that another job found, after what is here."""
+        self.series += other.series
+        self.cpu_share |= other.cpu_share
+        attempts = self.facts.get("attempts", {}) | other.facts.get("attempts", {})
+        self.facts |= other.facts | ({"attempts": attempts} if attempts else {})
+        self.notes += other.notes
 
     def add_times(self, name: str, label: str, samples: Samples) -> None:
         """A series of durations, in ms."""

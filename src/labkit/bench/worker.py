@@ -25,11 +25,11 @@ from labkit.bench import device, guard, noise
 from labkit.bench.hardware import describe
 from labkit.bench.progress import Progress
 from labkit.bench.registry import BENCHES, TASKS, Bench
-from labkit.bench.session import Measured, Session
+from labkit.bench.session import Measured, Session, Steps
 from labkit.contract import LabkitError, Record
 
 # Noisy series are taken again within this time from the start; later ones get one try.
-_RETRIES_S = 45.0
+_RETRIES_S = 35.0
 _LIBRARIES = ("torch", "transformers", "numpy")
 
 
@@ -70,7 +70,8 @@ def main(arguments: list[str]) -> int:
 def _measure(bench: Bench, options: dict[str, Any], report: Callable[[Progress], None]) -> Record:
     began, cpu = time.perf_counter(), time.process_time()
     threads = int(options.get("threads", 1))
-    report(Progress("loading torch"))
+    steps = Steps(bench.steps)
+    report(steps.begin("loading torch"))
     where = device.pick(options.get("device"))
     if where.kind not in bench.devices:
         raise LabkitError(
@@ -89,6 +90,7 @@ def _measure(bench: Bench, options: dict[str, Any], report: Callable[[Progress],
         report=report,
         retry_until=time.perf_counter() + (_RETRIES_S / 3 if quick else _RETRIES_S),
         options=options,
+        steps=steps,
     )
     found: Measured = _find(bench.job)(session)
     return Record(
