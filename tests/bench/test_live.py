@@ -9,6 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,9 @@ from labkit.bench.jobs.bandwidth import MIB, buffer_bytes
 from labkit.bench.jobs.big_decode import FILL, Shape
 from labkit.bench.jobs.matmul import BATCHES
 from labkit.bench.process import run_job
+from labkit.bench.progress import Progress, Report
+from labkit.bench.registry import BENCHES
+from labkit.bench.rounds import ROUNDS
 from labkit.bench.sweep import sweep_points
 from labkit.contract import LabkitError, Record
 
@@ -36,17 +40,32 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def live(name: str) -> Record:
+def live(name: str, monkeypatch: pytest.MonkeyPatch) -> Record:
+    """Measure it, and see that its steps count to the end of the plan."""
+    told: list[Progress] = []
+
+    def listen(*arguments: Any, report: Report, **options: Any) -> dict[str, Any]:
+        def both(progress: Progress) -> None:
+            told.append(progress)
+            report(progress)
+
+        return run_job(*arguments, report=both, **options)
+
+    monkeypatch.setattr(front, "run_job", listen)
     try:
         record = bench.measure(name, quick=True, device="cpu")
+        assert bench.last(name) == record
     except bench.NoisyMeasurement as noisy:
-        return noisy.record
-    assert bench.last(name) == record
+        record = noisy.record
+    steps = BENCHES[name].steps
+    numbers = [progress.done for progress in told if progress.unit == "steps" and progress.done]
+    assert numbers == list(range(1, steps + 1))
+    assert {progress.total for progress in told if progress.unit == "steps"} <= {steps, None}
     return record
 
 
-def test_machine() -> None:
-    record = live("machine")
+def test_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = live("machine", monkeypatch)
     assert record.live
     assert record.origin().startswith("measured live on ")
     assert record.facts["quick"] is True
@@ -58,12 +77,16 @@ def test_machine() -> None:
     assert all(len(series.samples) >= 3 for series in record.series)
     # One thread: however busy the machine, it cannot have used more than one core.
     assert all(share < 1.1 for share in record.facts["cpu_share"].values())
+    rounds = record.facts["bandwidth_rounds"]
+    assert rounds == ROUNDS
+    assert len(record["bandwidth.read"].samples) % rounds == 0
     if sys.platform == "linux":
+        assert 0.0 <= record.facts["huge_pages"] <= 1.0
         assert record.facts["address_space_limit_bytes"] == 6 * 2**30
 
 
-def test_decode() -> None:
-    record = live("decode")
+def test_decode(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = live("decode", monkeypatch)
     assert record.facts["parameters"] == 134_515_008
     assert record.facts["streamed_bytes_per_token"] == 538_060_032
     assert record.facts["weights"] in {"hub-bf16", "q4_1-fp32-1"}
@@ -112,6 +135,17 @@ def test_streamed_bytes_follow_the_head(tied: bool) -> None:
     assert facts["kv_bytes_per_token"] == 2 * 2 * 2 * 16 * 4
     assert facts["mean_context_tokens"] == 8 + 4 + 5.5
     assert len(found["series"]["decode.step"]) == 12
+    assert len(found["series"]["decode.read"]) % ROUNDS == 0
+
+
+@pytest.mark.usefixtures("worker_path")
+@pytest.mark.parametrize("tied", [True, False])
+def test_one_block_of_weights_is_the_same_model(tied: bool) -> None:
+    """Moved into one block the model says the same, and a tied head stays one tensor."""
+    found = run_job(f"{JOBS}:move_into_one_block", {"tied": tied}, timeout_s=120)
+    assert found["difference"] == 0.0
+    assert found["tied"] is tied
+    assert found["span"] == found["resident_bytes"]
 
 
 @pytest.mark.usefixtures("worker_path")

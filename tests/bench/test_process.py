@@ -131,4 +131,5 @@ def test_the_worker_environment_adds_and_keeps() -> None:
     found = worker_environment(1, {"HOME": "/h", "OMP_NUM_THREADS": "64"})
     assert found["HOME"] == "/h"
     assert found["OMP_NUM_THREADS"] == found["OPENBLAS_NUM_THREADS"] == "1"
+    assert found["THP_MEM_ALLOC_ENABLE"] == "1"
     assert "HOME" in worker_environment(1) or "HOME" not in os.environ

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit.bench.sampling import Samples, repeat, spread
+from labkit.bench.sampling import Samples, pool, repeat, spread
 
 POSITIVE = st.floats(1e-3, 1e3)
 
@@ -85,6 +85,11 @@ def test_a_device_is_waited_for_before_each_reading() -> None:
         sync=lambda: waits.append(1),
     )
     assert len(waits) == 5
+
+
+def test_a_pool_keeps_every_sample_and_the_worst_trouble() -> None:
+    pooled = pool([Samples((1.0, 2.0), (0.5, 0.5)), Samples((3.0,), (3.0,), attempts=2)])
+    assert pooled == Samples((1.0, 2.0, 3.0), (0.5, 0.5, 3.0), attempts=2)
 
 
 def test_rates_and_milliseconds() -> None:

@@ -60,6 +60,35 @@ def hog_with_torch(options: dict[str, Any], report: Report) -> dict[str, Any]:
 def tiny_decode(options: dict[str, Any], report: Report) -> dict[str, Any]:
     """The real decode job's measuring on a two-layer model with untied or tied head."""
     import torch
+
+    model = _tiny_model(options["tied"])
+    session = Session("cpu", quick=True, threads=1, report=report)
+    found = decode.measure_model(session, model, torch.arange(8).reshape(1, 8), tokens=12)
+    return _plain(found)
+
+
+def move_into_one_block(options: dict[str, Any], report: Report) -> dict[str, Any]:
+    """What moving the weights of such a model into one block changes: nothing but their place."""
+    import torch
+
+    model = _tiny_model(options["tied"])
+    ids = torch.arange(8).reshape(1, 8)
+    with torch.inference_mode():
+        before = model(input_ids=ids).logits
+        decode.in_one_block(model)
+        after = model(input_ids=ids).logits
+    places = [p.data_ptr() for p in model.parameters()]
+    ends = [p.data_ptr() + p.numel() * p.element_size() for p in model.parameters()]
+    counts = decode.byte_counts(model)
+    return {
+        "difference": float((after - before).abs().max()),
+        "tied": counts["tied_head"],
+        "span": max(ends) - min(places),
+        "resident_bytes": counts["resident_bytes"],
+    }
+
+
+def _tiny_model(tied: bool) -> Any:
     from transformers import LlamaConfig, LlamaForCausalLM
 
     config = LlamaConfig(
@@ -69,13 +98,10 @@ def tiny_decode(options: dict[str, Any], report: Report) -> dict[str, Any]:
         num_key_value_heads=2,
         num_hidden_layers=2,
         vocab_size=256,
-        tie_word_embeddings=options["tied"],
+        tie_word_embeddings=tied,
     )
     model: Any = LlamaForCausalLM(config)
-    model.eval()
-    session = Session("cpu", quick=True, threads=1, report=report)
-    found = decode.measure_model(session, model, torch.arange(8).reshape(1, 8), tokens=12)
-    return _plain(found)
+    return model.eval()
 
 
 def small_big_decode(options: dict[str, Any], report: Report) -> dict[str, Any]:

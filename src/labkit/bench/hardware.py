@@ -95,6 +95,14 @@ def read_memory(limits: Limits | None = None) -> Memory:
     return Memory(limit, left if available is None else min(left, available), limited=True)
 
 
+def huge_page_bytes() -> int | None:
+    """Bytes of this process that lie in huge pages; None where the system does not tell."""
+    found = re.search(
+        r"^AnonHugePages:\s+(\d+) kB", _text(Path("/proc/self/smaps_rollup")), re.MULTILINE
+    )
+    return int(found[1]) * 1024 if found else None
+
+
 def describe(device: dict[str, Any] | None = None) -> dict[str, Any]:
     """The `hardware` object of a record. `device` describes the accelerator, where one is used."""
     cpu, memory = read_cpu(), read_memory()

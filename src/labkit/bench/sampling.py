@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 # A median is kept while the middle half of its samples lies within this share of it. Two quiet
@@ -58,6 +58,15 @@ def spread(samples: tuple[float, ...]) -> float:
         return 0.0
     low, middle, high = statistics.quantiles(samples, n=4, method="inclusive")
     return (high - low) / middle
+
+
+def pool(sets: Sequence[Samples]) -> Samples:
+    """Several sets of the same step as one; `attempts` is that of the most troubled set."""
+    return Samples(
+        wall_s=tuple(wall for taken in sets for wall in taken.wall_s),
+        cpu_s=tuple(cpu for taken in sets for cpu in taken.cpu_s),
+        attempts=max(taken.attempts for taken in sets),
+    )
 
 
 def repeat(

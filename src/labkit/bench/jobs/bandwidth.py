@@ -7,7 +7,9 @@ fetch first is not counted.
 
 from __future__ import annotations
 
-from labkit.bench.hardware import read_cpu, read_memory
+from labkit.bench import noise
+from labkit.bench.hardware import huge_page_bytes, read_cpu, read_memory
+from labkit.bench.rounds import ROUNDS, Rounds
 from labkit.bench.session import Measured, Session
 
 MIB = 1 << 20
@@ -35,25 +37,46 @@ def buffer_bytes(llc: int, quick: bool, free: int | None) -> int:
     return max(min(wanted, ceiling), 4 * llc)
 
 
-def measure_bandwidth(session: Session, measured: Measured) -> None:
-    """Add the series bandwidth.read and bandwidth.copy (GB/s, GB = 1e9 bytes)."""
-    import torch
+class Bandwidth:
+    """Read and copy bandwidth, taken in rounds that a measurement puts between its other steps."""
 
-    llc = last_level_cache(session)
-    free = read_memory().available_bytes if session.device == "cpu" else None
-    size = buffer_bytes(llc, session.quick, free)
-    count = size // 4
-    source = torch.ones(count, dtype=torch.float32, device=session.device)
-    target = torch.zeros(count, dtype=torch.float32, device=session.device)
-    budget = 0.6 if session.quick else 2.0
-    session.say("memory bandwidth: reading")
-    read = session.time(source.sum, warmup=2, min_samples=7, budget_s=budget)
-    session.say("memory bandwidth: copying")
-    copy = session.time(lambda: target.copy_(source), warmup=2, min_samples=7, budget_s=budget)
-    measured.add_rate("bandwidth.read", "Read bandwidth", "GB/s", 4 * count / 1e9, read)
-    measured.add_rate("bandwidth.copy", "Copy bandwidth", "GB/s", 8 * count / 1e9, copy)
-    measured.facts |= {
-        "llc_bytes": llc,
-        "buffer_bytes": 4 * count,
-        "bytes_per_element": {"read": 4, "copy": 8},
-    }
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._llc = last_level_cache(session)
+        free = read_memory().available_bytes if session.device == "cpu" else None
+        self._count = buffer_bytes(self._llc, session.quick, free) // 4
+        budget = 0.2 if session.quick else 0.7
+        self._read = Rounds(session, budget)
+        self._copy = Rounds(session, budget)
+        self._huge: list[float] = []
+
+    def take_round(self) -> None:
+        """Read and copy for a while. The buffers are new each time and are given back."""
+        import torch
+
+        number = len(self._read.taken) + 1
+        self._session.say(f"memory bandwidth, round {number} of {ROUNDS}")
+        device = self._session.device
+        source = torch.ones(self._count, dtype=torch.float32, device=device)
+        target = torch.zeros(self._count, dtype=torch.float32, device=device)
+        self._read.take(source.sum)
+        self._copy.take(lambda: target.copy_(source))
+        huge = huge_page_bytes() if device == "cpu" else None
+        if huge is not None:
+            self._huge.append(min(1.0, huge / (8 * self._count)))
+
+    def found(self) -> Measured:
+        """The series bandwidth.read and bandwidth.copy (GB/s, GB = 1e9 bytes) of all rounds."""
+        measured = Measured()
+        read, copy = self._read.pooled(), self._copy.pooled()
+        gigabytes = self._count / 1e9
+        measured.add_rate("bandwidth.read", "Read bandwidth", "GB/s", 4 * gigabytes, read)
+        measured.add_rate("bandwidth.copy", "Copy bandwidth", "GB/s", 8 * gigabytes, copy)
+        measured.facts |= {
+            "llc_bytes": self._llc,
+            "buffer_bytes": 4 * self._count,
+            "bytes_per_element": {"read": 4, "copy": 8},
+            "bandwidth_rounds": len(self._read.taken),
+            noise.HUGE_PAGES: round(min(self._huge), 3) if self._huge else None,
+        }
+        return measured

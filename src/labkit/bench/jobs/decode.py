@@ -2,14 +2,16 @@
 
 Prefill is done and left out. Beside the whole step two parts of it are timed on the same weights:
 reading them (the bandwidth bound of these very tensors) and only the matrix products, so that the
-gap to the roofline falls into kernels and framework.
+gap to the roofline falls into kernels and framework. Those parts are taken before, amid and after
+the tokens, so that they meet the same conditions.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from labkit.bench.sampling import Samples
+from labkit.bench.rounds import ROUNDS, Rounds
+from labkit.bench.sampling import Samples, pool
 from labkit.bench.session import Measured, Session
 from labkit.bench.weights import ensure_weights
 
@@ -34,6 +36,8 @@ def measure(session: Session) -> Measured:
     tokenizer = AutoTokenizer.from_pretrained(weights.folder)
     model: Any = AutoModelForCausalLM.from_pretrained(weights.folder, dtype=torch.float32)
     model.eval().to(session.device)
+    if session.device == "cpu":
+        in_one_block(model)
     prompt = tokenizer(PROMPT, return_tensors="pt").input_ids.to(session.device)
     measured = measure_model(session, model, prompt, tokens=24 if session.quick else 96)
     measured.facts["weights"] = weights.source.key
@@ -49,13 +53,16 @@ def measure_model(
 
     measured = Measured()
     with torch.inference_mode():
-        samples, context = _decode(session, model, prompt, tokens)
-        session.say("the same weights: matrix products alone")
-        products = session.time(_products(model, session), min_samples=7, budget_s=1.0)
-        session.say("the same weights: reading alone")
-        reading = session.time(_reading(model), min_samples=7, budget_s=1.0)
+        decoder = _Decoder(session, model, prompt)
+        parts = _Parts(session, model)
+        parts.take_round()
+        first = decoder.decode(tokens // 2, warmup=_WARM_TOKENS)
+        parts.take_round()
+        samples = pool([first, decoder.decode(tokens - tokens // 2)])
+        parts.take_round()
     measured.add_times("decode.step", "One token, whole step", samples)
     measured.add_rate("decode.rate", "Decode rate", "tok/s", 1.0, samples)
+    products, reading = parts.products.pooled(), parts.reading.pooled()
     measured.add_times("decode.products", "of it: matrix products alone", products)
     measured.add_times("decode.read", "Reading those weights once", reading)
     measured.facts |= byte_counts(model)
@@ -63,7 +70,8 @@ def measure_model(
         "batch": 1,
         "prompt_tokens": int(prompt.shape[1]),
         "output_tokens": tokens,
-        "mean_context_tokens": context,
+        # cached tokens that a step attended to, from the first counted step to the last
+        "mean_context_tokens": int(prompt.shape[1]) + _WARM_TOKENS + (tokens - 1) / 2,
     }
     return measured
 
@@ -96,29 +104,74 @@ def byte_counts(model: Any) -> dict[str, Any]:
     }
 
 
-def _decode(
-    session: Session, model: PreTrainedModel, prompt: torch.Tensor, tokens: int
-) -> tuple[Samples, float]:
-    """Per-token samples, and the mean number of cached tokens that a step attended to."""
-    from transformers import DynamicCache
+def in_one_block(model: Any) -> None:
+    """Move the parameters into one block of memory, where they can have huge pages.
 
-    call: Any = model
-    cache = DynamicCache(config=model.config)
-    session.say("prefill")
-    logits = call(input_ids=prompt, past_key_values=cache, use_cache=True).logits
-    latest = [logits[:, -1:].argmax(dim=-1)]
+    Each on its own they lie in small pages of a mapped file, and the bandwidth they meet depends
+    on chance; so they lie like the buffers whose bandwidth the measurement "machine" takes.
+    Parameters that share memory (a tied head) still do.
+    """
+    import torch
 
-    def step() -> None:
-        logits = call(input_ids=latest[0], past_key_values=cache, use_cache=True).logits
-        latest[0] = logits[:, -1:].argmax(dim=-1)
+    by_place: dict[int, list[torch.nn.Parameter]] = {}
+    for parameter in model.parameters():
+        by_place.setdefault(parameter.data_ptr(), []).append(parameter)
+    first = [same[0] for same in by_place.values()]
+    block = torch.empty(sum(p.numel() for p in first), dtype=first[0].dtype)
+    places = torch.split(block, [p.numel() for p in first])
+    for same, place in zip(by_place.values(), places, strict=True):
+        view = place.view(same[0].shape)
+        view.copy_(same[0].detach())
+        for parameter in same:
+            parameter.data = view
 
-    session.say(f"decoding {tokens} tokens")
-    # No second try: a further set would have a longer context. Noise is judged as it is.
-    samples = session.time(
-        step, warmup=_WARM_TOKENS, min_samples=tokens, max_samples=tokens, attempts=1
-    )
-    first = int(prompt.shape[1]) + _WARM_TOKENS
-    return samples, first + (tokens - 1) / 2
+
+class _Decoder:
+    """Greedy decode of one sequence, in stretches; the prompt is prefilled at once, untimed."""
+
+    def __init__(self, session: Session, model: PreTrainedModel, prompt: torch.Tensor) -> None:
+        from transformers import DynamicCache
+
+        self._session = session
+        self._model: Any = model
+        self._cache = DynamicCache(config=model.config)
+        session.say("prefill")
+        self._latest = self._next(prompt)
+
+    def _next(self, ids: torch.Tensor) -> torch.Tensor:
+        logits = self._model(input_ids=ids, past_key_values=self._cache, use_cache=True).logits
+        token: torch.Tensor = logits[:, -1:].argmax(dim=-1)
+        return token
+
+    def _step(self) -> None:
+        self._latest = self._next(self._latest)
+
+    def decode(self, tokens: int, warmup: int = 0) -> Samples:
+        """One sample per token, after `warmup` tokens that are not counted."""
+        self._session.say(f"decoding {tokens} tokens")
+        # No second try: a further set would have a longer context. Noise is judged as it is.
+        return self._session.time(
+            self._step, warmup=warmup, min_samples=tokens, max_samples=tokens, attempts=1
+        )
+
+
+class _Parts:
+    """Rounds of two parts of a step on the same weights: matrix products, and mere reading."""
+
+    def __init__(self, session: Session, model: PreTrainedModel) -> None:
+        self._session = session
+        self._run_products = _products(model, session)
+        self._run_reading = _reading(model)
+        budget = 0.2 if session.quick else 0.4
+        self.products = Rounds(session, budget)
+        self.reading = Rounds(session, budget)
+
+    def take_round(self) -> None:
+        """Products, then reading."""
+        number = len(self.products.taken) + 1
+        self._session.say(f"its products and reads alone, round {number} of {ROUNDS}")
+        self.products.take(self._run_products)
+        self.reading.take(self._run_reading)
 
 
 def _products(model: PreTrainedModel, session: Session) -> Any:

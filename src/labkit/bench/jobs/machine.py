@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from labkit.bench.hardware import read_cpu
-from labkit.bench.jobs.bandwidth import measure_bandwidth
+from labkit.bench.jobs.bandwidth import Bandwidth
 from labkit.bench.jobs.matmul import measure_peak, measure_sweep
 from labkit.bench.session import Measured, Session
 
 
 def measure(session: Session) -> Measured:
     """Bandwidth (GB/s), matrix peaks (GFLOP/s) and the sweep over B (ms per pass)."""
-    measured = Measured()
-    measure_bandwidth(session, measured)
-    measure_peak(session, measured)
-    measure_sweep(session, measured)
+    products = Measured()
+    bandwidth = Bandwidth(session)
+    bandwidth.take_round()
+    measure_peak(session, products)
+    sweep = {"fp32": measure_sweep(session, products, "fp32")}
+    bandwidth.take_round()
+    sweep["bf16"] = measure_sweep(session, products, "bf16")
+    bandwidth.take_round()
+    measured = bandwidth.found()
+    measured.extend(products)
+    measured.facts["sweep"] = sweep
     if session.device == "cpu":
         units = read_cpu().bf16_units
         measured.facts["bf16_units"] = units

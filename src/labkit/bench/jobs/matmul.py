@@ -42,52 +42,52 @@ def measure_peak(session: Session, measured: Measured) -> None:
     measured.facts["gemm_n"] = sides
 
 
-def measure_sweep(session: Session, measured: Measured) -> None:
-    """Add sweep.<dtype>.b<B>: ms for one pass of B rows through all the matrices."""
+def measure_sweep(session: Session, measured: Measured, name: str) -> dict[str, Any]:
+    """Add sweep.<name>.b<B>: ms for one pass of B rows through all the matrices of this dtype.
+
+    Returns what is counted: FLOP and bytes per pass and per row.
+    """
     import torch
 
-    facts: dict[str, Any] = {}
-    for name in DTYPES:
-        weights = _stack(session, name)
-        done: list[int] = []
-        for batch in BATCHES:
-            session.say(f"{name.upper()} products, B = {batch}")
-            rows = _random(session, name, batch, _SIDE)
+    weights = _stack(session, name)
+    done: list[int] = []
+    for batch in BATCHES:
+        session.say(f"{name.upper()} products, B = {batch}")
+        rows = _random(session, name, batch, _SIDE)
 
-            def one_pass(weights: list[torch.Tensor] = weights, rows: torch.Tensor = rows) -> None:
-                for weight in weights:
-                    torch.nn.functional.linear(rows, weight)
+        def one_pass(rows: torch.Tensor = rows) -> None:
+            for weight in weights:
+                torch.nn.functional.linear(rows, weight)
 
-            with torch.inference_mode():
-                once = _clock(session, one_pass)
-                slow = once > _TOO_SLOW_S
-                samples = session.time(
-                    one_pass,
-                    warmup=0 if slow else 1,
-                    min_samples=3 if slow else 5 if session.quick else 7,
-                    budget_s=0.0 if slow else 0.1 if session.quick else 1.0,
-                    attempts=1 if slow else 4,
-                )
-            label = f"{name.upper()} product, {batch} row{'s' if batch > 1 else ''}"
-            measured.add_times(f"sweep.{name}.b{batch}", label, samples)
-            done.append(batch)
-            if slow and name != "fp32":  # every machine is asked for the whole FP32 sweep
-                measured.notes.append(
-                    f"The {name.upper()} sweep stops at B = {batch}: one pass takes {once:.1f} s."
-                )
-                break
-        size = weights[0].element_size()
-        facts[name] = {
-            "batches": done,
-            "matrices": len(weights),
-            "side": _SIDE,
-            "weight_bytes": len(weights) * _SIDE * _SIDE * size,
-            "flop_per_row": 2 * len(weights) * _SIDE * _SIDE,
-            # each matrix reads one row and writes one
-            "activation_bytes_per_row": len(weights) * 2 * _SIDE * size,
-        }
-        del weights
-    measured.facts["sweep"] = facts
+        with torch.inference_mode():
+            once = _clock(session, one_pass)
+            slow = once > _TOO_SLOW_S
+            samples = session.time(
+                one_pass,
+                warmup=0 if slow else 1,
+                min_samples=3 if slow else 5 if session.quick else 7,
+                budget_s=0.0 if slow else 0.1 if session.quick else 1.0,
+                attempts=1 if slow else 4,
+            )
+        label = f"{name.upper()} product, {batch} row{'s' if batch > 1 else ''}"
+        measured.add_times(f"sweep.{name}.b{batch}", label, samples)
+        done.append(batch)
+        if slow and name != "fp32":  # every machine is asked for the whole FP32 sweep
+            measured.notes.append(
+                f"The {name.upper()} sweep stops at B = {batch}: one pass takes {once:.1f} s."
+            )
+            session.steps.leave_out(len(BATCHES) - len(done))
+            break
+    size = weights[0].element_size()
+    return {
+        "batches": done,
+        "matrices": len(weights),
+        "side": _SIDE,
+        "weight_bytes": len(weights) * _SIDE * _SIDE * size,
+        "flop_per_row": 2 * len(weights) * _SIDE * _SIDE,
+        # each matrix reads one row and writes one
+        "activation_bytes_per_row": len(weights) * 2 * _SIDE * size,
+    }
 
 
 def _stack(session: Session, name: str) -> list[torch.Tensor]:
