@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from labkit.bench import hardware, records
+from labkit.bench import front, hardware, records
 from labkit.bench.hardware import Memory
 from labkit.bench.process import WorkerFailed
 from labkit.cli import bench as bench_command
 from labkit.cli import doctor_checks
 from labkit.cli.doctor_checks import CHECKS, Finding, Status, examine
 from labkit.cli.main import main
-from labkit.contract import Record
+from labkit.contract import Record, Series
 from labkit.grading import isolation
 from labkit.grading.isolation import Isolation
 from labkit.grading.profile import Level
@@ -63,14 +65,46 @@ def test_bad_input_is_one_sentence(arguments: list[str], message: str, capsys: O
 def test_recording_writes_a_replayed_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
 ) -> None:
-    from dataclasses import replace
-
     measured = replace(records.recording("machine"), live=True)
     monkeypatch.setattr(bench_command, "measure", lambda *_, **__: measured)
     monkeypatch.setattr(records, "recordings_dir", lambda: tmp_path)
     assert main(["bench", "machine", "--record"]) == 0
     assert json.loads((tmp_path / "machine.json").read_text())["live"] is False
     assert "REPLAYED" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "way_out"),
+    [
+        (["machine"], " and run it again, or take a recording: labkit bench machine --replay\n"),
+        (["machine", "--record"], " and run it again.\n"),
+        (["big_decode"], " and run it again.\n"),  # none ships
+    ],
+)
+def test_a_noisy_measurement_is_told_in_the_words_of_a_terminal(
+    arguments: list[str], way_out: str, monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    quiet = records.recording("machine")
+    wild = Series("bandwidth.read", "GB/s", (10.0, 20.0, 10.0, 20.0), "Read bandwidth")
+    noisy = replace(quiet, id=arguments[0], series=(wild,), live=True)
+    monkeypatch.setattr(front, "_live", lambda *_: noisy)
+    assert main(["bench", *arguments]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith('This measurement is too noisy to keep: "Read bandwidth" scattered by ')
+    assert said.endswith(way_out)
+    assert "cell" not in said
+    assert said.count("\n") == 1
+
+
+def test_an_interrupt_in_a_terminal_is_one_word(
+    monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    def press(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(front, "_live", press)
+    assert main(["bench", "machine"]) == 130
+    assert capsys.readouterr().err == "Interrupted.\n"
 
 
 def test_recording_a_replay_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
@@ -162,10 +196,14 @@ def test_the_level_of_isolation_is_grading_s_own_word(
 
 
 def test_another_system_is_told_what_it_cannot_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once, by the line about grading, in grading's own words."""
     monkeypatch.setattr(doctor_checks.platform, "system", lambda: "Darwin")
-    found = run(doctor_checks.system)
-    assert found.status is Status.ATTENTION
-    assert "Linux" in found.remedy
+    monkeypatch.setattr(isolation, "sys", SimpleNamespace(platform="darwin"))
+    assert run(doctor_checks.system).status is Status.OK
+    found = run(doctor_checks.sandbox)
+    assert found.status is Status.MISSING
+    assert found.text == isolation.detect().detail
+    assert "Linux" in found.text
 
 
 def test_a_workspace_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
