@@ -18,7 +18,7 @@ LAB ?=
 export TORCH TORCH_VERSION TORCH_INDEX LEARNER LAB
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test setup lock
+.PHONY: help lab test test-heavy setup wheel lock
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 14
@@ -29,8 +29,14 @@ lab:  ## set up what is missing and open JupyterLab on the course (options: LAB=
 test:  ## set up everything and run all checks and tests
 	@$(PYTHON) -m tools.setup test
 
+test-heavy:  ## what takes minutes: the wheel and the release pack, installed into bare environments
+	@$(PYTHON) -m tools.setup test-heavy
+
 setup:  ## set up everything, wait for torch and the weights, start nothing
 	@$(PYTHON) -m tools.setup setup
 
-lock:  ## resolve pyproject.toml into requirements.lock again
+wheel:  ## build the wheel into dist/
+	@$(PYTHON) -m tools.setup wheel
+
+lock:  ## resolve pyproject.toml into the locks again
 	@$(PYTHON) -m tools.setup lock

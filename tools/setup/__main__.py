@@ -11,6 +11,8 @@ COMMANDS = {
     "lab": "tools.setup.lab",
     "test": "tools.setup.checks",
     "setup": "tools.setup.ready",
+    "test-heavy": "tools.setup.heavy",
+    "wheel": "tools.setup.wheel",
     "lock": "tools.setup.lock",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from tools.setup.layout import ROOT, cache_dir
 from tools.setup.ready import arrive_now, light_set
@@ -30,9 +31,7 @@ def main() -> int:
     ensure_system_packages()
     python, choice = light_set()
     arrive_now(python, choice)
-    # The tests start programs by name (`labkit`, `jupyter`): those of this environment.
-    binaries = str(python.parent)
-    env = {**os.environ, "PATH": os.pathsep.join([binaries, os.environ.get("PATH", os.defpath)])}
+    env = pytest_environment(python)
     for name, program, *arguments in CHECKS:
         with step(name):
             remedy = f"{name}: failed; the lines above say where."
@@ -42,3 +41,9 @@ def main() -> int:
         command = [str(python), "-m", "pytest", *options]
         run(command, cwd=ROOT, env=env, remedy=f"{name}: failed; the lines above say where.")
     return 0
+
+
+def pytest_environment(python: Path) -> dict[str, str]:
+    """The tests start programs by name (`labkit`, `jupyter`): those of this environment."""
+    binaries = str(python.parent)
+    return {**os.environ, "PATH": os.pathsep.join([binaries, os.environ.get("PATH", os.defpath)])}

@@ -11,7 +11,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from tools.setup.layout import ROOT, WORKSPACE
+from tools.setup.layout import ROOT, WORKSPACE, command
 from tools.setup.ready import arrive_behind, light_set, stop
 from tools.setup.say import run, step
 
@@ -27,7 +27,7 @@ def main() -> int:
         return _jupyter(python)
     finally:
         if fetch is not None and fetch.poll() is None:
-            print("Torch or the weights had not arrived yet; the next `make lab` goes on.")
+            print(f"Torch or the weights had not arrived yet; the next `{command()}` goes on.")
         stop(fetch)
 
 

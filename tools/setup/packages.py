@@ -1,13 +1,14 @@
-"""The light set: every package of requirements.lock, with hashes, and the project itself."""
+"""The light set: every package of requirements.lock, with hashes, and labkit itself."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import tempfile
 from pathlib import Path
 
-from tools.setup.layout import LOCK, PROJECT, ROOT
+from tools.setup.layout import LOCK, PROJECT, ROOT, wheel
 from tools.setup.say import run, step
 from tools.setup.venv import once
 
@@ -51,14 +52,22 @@ def install_packages(python: Path) -> None:
 
     once("packages", lock, locked)
 
-    def project() -> None:
-        with step("labkit itself, editable"):
+    brought = wheel()
+    if brought is None:
+        what = PROJECT.read_text(encoding="utf-8")
+        options = ["--no-build-isolation", "-e", str(ROOT)]
+    else:
+        what = hashlib.sha256(brought.read_bytes()).hexdigest()
+        options = ["--no-index", "--force-reinstall", str(brought)]
+
+    def itself() -> None:
+        with step(f"labkit itself, {brought.name if brought else 'editable'}"):
             run(
-                [*_install(python), "--no-build-isolation", "-e", ROOT],
-                remedy="The project did not install: the lines above say why.",
+                [*_install(python), *options],
+                remedy="labkit did not install: the lines above say why.",
             )
 
-    once("project", PROJECT.read_text(encoding="utf-8") + lock, project)
+    once("project", what + lock, itself)
 
 
 def entry_of(name: str, lock: str) -> str:

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from tools.setup.layout import command as again
 from tools.setup.layout import setting
 from tools.setup.say import SetupError, quiet, step
 from tools.setup.torch_choice import Choice, choose, imports, installed_version, this_machine
@@ -51,7 +52,7 @@ def install(python: Path, choice: Choice, progress: Progress) -> None:
     ) as pip:
         last = follow(pip.stdout or (), choice.size, progress)
     if pip.returncode != 0:
-        raise SetupError(f"torch did not install ({last}): run `make lab` again to retry.")
+        raise SetupError(f"torch did not install ({last}): run `{again()}` again to retry.")
     if not imports(python):
         raise SetupError(
             "torch is installed but does not import: `.venv/bin/python -c 'import torch'` says why."

@@ -36,6 +36,7 @@ from types import TracebackType
 
 from labkit.bench.cache import cache_dir
 from labkit.contract import LabkitError
+from labkit.contract.remedies import set_up_again
 
 SCHEMA = 1
 BEAT_S = 0.5
@@ -132,7 +133,7 @@ def read_arrival(path: Path | None = None) -> Arrival | None:
         return Arrival(items=items, pid=int(raw["pid"]), updated=float(raw["updated"]))
     except (ValueError, KeyError, TypeError) as error:
         raise ArrivalError(
-            f"{path} is not a labkit arrival file: delete it and run `make lab` again."
+            f"{path} is not a labkit arrival file: delete it and run {_again()} again."
         ) from error
 
 
@@ -157,10 +158,10 @@ def wait_for_arrival(
         if arrival is None or item is None or item.state is State.READY:
             return
         if item.state is State.FAILED:
-            raise ArrivalError(item.detail or f"{name} did not arrive: run `make lab` again.")
+            raise ArrivalError(item.detail or f"{name} did not arrive: run {_again()} again.")
         if arrival.stopped():
             raise ArrivalError(
-                f"The set-up stopped before {name} arrived: run `make lab` again; it resumes."
+                f"The set-up stopped before {name} arrived: run {_again()} again; it resumes."
             )
         now = time.monotonic()
         if timeout_s is not None and now - begun > timeout_s:
@@ -258,6 +259,10 @@ class ArrivalWriter:
             part = self._path.with_suffix(".part")
             part.write_text(json.dumps(body) + "\n", encoding="utf-8")
             part.replace(self._path)
+
+
+def _again() -> str:
+    return set_up_again("the set-up")
 
 
 def _alive(pid: int) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from labkit.contract import LabkitError
 from labkit.contract.errors import UnknownNameError
+from labkit.contract.remedies import set_up_again
 
 KINDS = ("cuda", "mps", "cpu")
 
@@ -39,8 +40,8 @@ def pick(wanted: str | None = None) -> Device:
         import torch
     except ImportError as error:
         raise LabkitError(
-            f"Measuring needs torch, which this Python does not have ({error}): run `make lab`, "
-            "which installs the right build, or use replay=True for a recording."
+            f"Measuring needs torch, which this Python does not have ({error}). Get it with "
+            f"{set_up_again('`pip install torch accelerate`')}, or use replay=True for a recording."
         ) from error
     if wanted in (None, "cuda") and torch.cuda.is_available():
         card = torch.cuda.get_device_properties(0)

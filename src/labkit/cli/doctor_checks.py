@@ -21,6 +21,7 @@ from labkit.bench.process import run_job
 from labkit.bench.weights import describe_weights
 from labkit.contract import LabkitError
 from labkit.contract.paths import find_workspace
+from labkit.contract.remedies import set_up_again
 
 GIB = 2**30
 LEAST_MEMORY = 4 * GIB
@@ -120,7 +121,7 @@ def torch() -> Finding:
     try:
         found = run_job("torch", timeout_s=120)
     except LabkitError as error:
-        remedy = "Run `make lab`: it installs the build that suits this machine."
+        remedy = f"{set_up_again('`pip install torch accelerate`')} installs the build for this machine."
         return Finding("torch", Status.MISSING, str(error), remedy)
     build = f"CUDA {found['cuda_build']}" if found["cuda_build"] else "CPU build"
     text = f"{found['version']} ({build}, {found['cpu_capability']})"
@@ -147,7 +148,8 @@ def jupyter() -> Finding:
     try:
         versions = {name: importlib.metadata.version(name) for name in ("jupyterlab", "ipykernel")}
     except importlib.metadata.PackageNotFoundError as error:
-        return Finding("JupyterLab", Status.MISSING, f"no {error.name}", "Run `make lab`.")
+        again = set_up_again("`pip install 'WHEEL[labs]'`, with your course's wheel file")
+        return Finding("JupyterLab", Status.MISSING, f"no {error.name}", f"Run {again}.")
     text = ", ".join(f"{name} {version}" for name, version in versions.items())
     return _ok("JupyterLab", text, **versions)
 
@@ -167,7 +169,7 @@ def workspace() -> Finding:
     found = find_workspace()
     if found:
         return _ok("Workspace", str(found), path=str(found))
-    remedy = "`labkit init DIR --learner ID` makes one; `make lab` does so in a clone."
+    remedy = "`labkit init DIR --learner ID` makes one."
     text = "none here: progress would be kept in memory only"
     return Finding("Workspace", Status.ATTENTION, text, remedy)
 

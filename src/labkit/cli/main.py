@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from labkit.cli.common import BAD_INPUT, INTERRUPTED
 from labkit.cli.registry import COMMANDS, Command, command_named
 from labkit.contract.errors import LabkitError, nearest
+from labkit.contract.paths import DISTRIBUTION
 
 if TYPE_CHECKING:
     import typer
 
-DISTRIBUTION = "inference-labkit"
 PIPE_CLOSED = 141  # what a shell reports for a program that SIGPIPE ended
 
 

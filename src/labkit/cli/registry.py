@@ -35,6 +35,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("catalog", "catalog", "app", SIZE, "Show or check the facts, with source and age."),
     Command("bench", "bench", "bench", SIZE, "Measure this machine, or replay a recording."),
     Command("grade", "grade", "grade", TEACH, "Grade submissions in the sandbox."),
+    Command("release", "release", "release", TEACH, "Pack the course for learners."),
     Command("dev", "dev", "app", TEACH, "Build the labs and prove their exercises."),
 )
 

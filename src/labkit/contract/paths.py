@@ -6,6 +6,9 @@ import os
 import re
 from pathlib import Path
 
+# What installers call this project; the import name `labkit` belongs to somebody else there.
+DISTRIBUTION = "inference-labkit"
+
 # Environment
 ENV_WORKSPACE = "LABKIT_WORKSPACE"
 ENV_RUNNER = "LABKIT_RUNNER"
