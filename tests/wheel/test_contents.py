@@ -48,13 +48,12 @@ def test_it_carries_the_package_and_the_labs_byte_for_byte(files: dict[str, byte
         "labkit/catalog/data/2026-11-30/instances.csv",
         "labkit/exercises/registry.py",
         "labkit/grading/feedback.html.j2",
-        "labkit/py.typed",
         "labkit/course/pack/tools/pack/start.py",
     ],
 )
 def test_what_learners_and_instructors_need_is_there(name: str, files: dict[str, bytes]) -> None:
     assert files[name]
-    assert "labkit/py.typed" in files
+    assert "labkit/py.typed" in files  # it is empty
 
 
 def test_nothing_else_is_in_it(files: dict[str, bytes]) -> None:
