@@ -7,6 +7,10 @@ from typing import Any
 
 import pytest
 
+from labkit.bench import front
+from labkit.bench.process import run_job
+from labkit.bench.progress import Progress, Report
+from labkit.bench.registry import BENCHES
 from tests.bench.tiny_model import spec_fields, write_gguf, write_wheel
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -16,6 +20,24 @@ ROOT = Path(__file__).resolve().parents[2]
 def worker_path(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let workers find the tests' own jobs."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+
+@pytest.fixture
+def steps_told(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of the steps that a live measurement tells, each "of" the number it plans."""
+    told: list[int] = []
+
+    def listen(name: str, *arguments: Any, report: Report, **options: Any) -> dict[str, Any]:
+        def both(progress: Progress) -> None:
+            report(progress)
+            if progress.unit == "steps" and progress.done is not None:
+                assert progress.total == BENCHES[name].steps
+                told.append(progress.done)
+
+        return run_job(name, *arguments, report=both, **options)
+
+    monkeypatch.setattr(front, "run_job", listen)
+    return told
 
 
 @pytest.fixture

@@ -91,13 +91,14 @@ def test_a_busy_machine_does_not_refuse_exact_counts(shipped: Record) -> None:
 
 
 @pytest.mark.quiet
-def test_live(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+def test_live(monkeypatch: pytest.MonkeyPatch, tmp_path: Any, steps_told: list[int]) -> None:
     for name in ("LABKIT_RECORDS", "LABKIT_REPLAY", "LABKIT_RUNNER"):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / ".labkit").mkdir()
     monkeypatch.setenv("LABKIT_WORKSPACE", str(tmp_path))
     record = bench.measure("memory", quick=True, device="cpu")
     assert record.live
+    assert steps_told == [1, 2, 3, 4, 5]
     assert record.facts["kv"] == recording("memory").facts["kv"]
     assert record.facts["meta_parameters"] == recording("memory").facts["meta_parameters"]
     assert "cuda" not in record.facts

@@ -43,7 +43,7 @@ def decode(replay: bool | None = None, quick: bool = False) -> Record:
 
     Series: decode.step (ms) and decode.rate (tok/s) per token, decode.products (ms for its matrix
     products alone), decode.read (ms to read those weights once). Facts: streamed_bytes_per_token,
-    kv_bytes_per_token, mean_context_tokens and more. About 30 s, the first time with a download.
+    kv_bytes_per_token, mean_context_tokens and more. About 15 s, the first time with a download.
 
     Raises NoisyMeasurement, NoRecord, NoWeights, LabkitError.
     """

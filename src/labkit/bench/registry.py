@@ -76,6 +76,7 @@ BENCHES = {
             memory_bytes=6 * GIB,
             timeout_s=1800,  # the first one may fetch the weights
             arrivals=("torch", "weights"),
+            steps=5,  # torch, model, two caches, the models without weights
             indicative=("rss.growth", "kv.build"),  # its counts are exact on a busy machine too
         ),
     )
