@@ -71,6 +71,36 @@ def decode_record(read: float = 27.0, products: float = 0.6, rest: float = 0.5) 
     )
 
 
+TOKENS = (1, 16, 64, 128, 256, 512)
+SHAPE = {
+    "num_hidden_layers": 30,
+    "num_attention_heads": 9,
+    "num_key_value_heads": 3,
+    "head_dim": 64,
+    "hidden_size": 576,
+}
+
+
+def memory_record(extra_bytes: int = 0, growth: float = 23.6) -> Record:
+    """A cache counted on SmolLM2's shape; `extra_bytes` too many at the last count."""
+    each = 2 * SHAPE["num_hidden_layers"] * SHAPE["num_key_value_heads"] * SHAPE["head_dim"]
+    kv = {
+        name: {"tokens": list(TOKENS), "bytes": [n * each * width for n in TOKENS]}
+        for name, width in (("fp32", 4), ("bf16", 2))
+    }
+    kv["bf16"]["bytes"][-1] += extra_bytes
+    return Record(
+        id="memory",
+        title="SmolLM2: its cache",
+        live=True,
+        made_on="2026-11-30",
+        hardware={"summary": "an invented machine", "device": "cpu"},
+        versions={},
+        series=(three("kv.build", "ms", 900.0), three("rss.growth", "MB", growth)),
+        facts={"kv": kv, "config": dict(SHAPE), "meta_parameters": {"smollm2-135m": 134_515_008}},
+    )
+
+
 @pytest.fixture(scope="session")
 def facts() -> Facts:
     return Facts.load()
@@ -78,7 +108,7 @@ def facts() -> Facts:
 
 @pytest.fixture(scope="session")
 def records() -> dict[str, Record]:
-    return {"machine": machine_record(), "decode": decode_record()}
+    return {"machine": machine_record(), "decode": decode_record(), "memory": memory_record()}
 
 
 @pytest.fixture(scope="session")
@@ -89,3 +119,8 @@ def make_machine() -> Callable[..., Record]:
 @pytest.fixture(scope="session")
 def make_decode() -> Callable[..., Record]:
     return decode_record
+
+
+@pytest.fixture(scope="session")
+def make_memory() -> Callable[..., Record]:
+    return memory_record

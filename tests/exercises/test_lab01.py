@@ -9,17 +9,7 @@ import pytest
 
 from labkit.contract import Code, Outcome, Record, Status
 from labkit.contract.answer import encode
-from labkit.contract.probe import run_probe
-from labkit.exercises import (
-    Exercise,
-    Facts,
-    Tier,
-    givens_for,
-    judge,
-    load,
-    practice_seeds,
-    probe_for,
-)
+from labkit.exercises import Exercise, Facts, Tier, givens_for, judge, load
 from labkit.exercises.draws import collisions
 from labkit.sizing import (
     active_parameters,
@@ -28,32 +18,11 @@ from labkit.sizing import (
     decode_ceiling_tokens_per_s,
     ridge_point,
 )
+from tests.exercises.answering import answer_of, outcome
 
 mpl.use("Agg")
 LAB = load("01")
 LEARNERS = [f"learner-{n}" for n in range(20)]
-
-
-def answer_of(exercise: Exercise, source: str, names: dict[str, Any]) -> Any:
-    space: dict[str, Any] = dict(names)
-    exec(source, space)
-    return space[exercise.answer_name]
-
-
-def outcome(
-    exercise: Exercise, facts: Facts, answer: Any, learner: str, records: dict[str, Record]
-) -> Outcome:
-    probe = probe_for(exercise, facts, practice_seeds(exercise, learner), records=records)
-    results = run_probe(answer, probe) if probe and callable(answer) else None
-    return judge(
-        exercise,
-        facts,
-        encode(answer),
-        learner=learner,
-        records=records,
-        probe=probe,
-        results=results,
-    )
 
 
 def names_for(exercise: Exercise, facts: Facts, learner: str, records: dict[str, Record]) -> Any:

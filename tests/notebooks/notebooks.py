@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import subprocess
@@ -17,7 +18,7 @@ from labkit.contract.paths import answer_cell
 from labkit.course.workspace import init
 from labkit.exercises import Exercise, Facts, givens_for, load
 
-LAB_FILES = {"01": "01_own_the_roofline.ipynb"}
+LAB_FILES = {"01": "01_own_the_roofline.ipynb", "02": "02_memory_budget.ipynb"}
 
 
 def learners_copy(folder: Path, learner: str, lab: str) -> Path:
@@ -67,12 +68,31 @@ def recordings() -> dict[str, Record]:
     """The shipped recordings that a replay shows, by id."""
     from labkit import bench
 
-    return {"machine": bench.machine(replay=True), "decode": bench.decode(replay=True)}
+    return {
+        "machine": bench.machine(replay=True),
+        "decode": bench.decode(replay=True),
+        "memory": bench.memory(replay=True),
+    }
 
 
 def givens(exercise: Exercise, learner: str) -> Any:
     """This learner's numbers, in replay."""
     return givens_for(exercise, Facts.load(), learner=learner, records=recordings())
+
+
+def hand_in(inbox: Path, notebook: Path, learner: str) -> Path:
+    """Put the notebook where a learner's submission lies; returns its path there."""
+    folder = inbox / learner
+    folder.mkdir(parents=True)
+    target = folder / notebook.name
+    target.write_bytes(notebook.read_bytes())
+    return target
+
+
+def rows(out: Path) -> dict[str, dict[str, str]]:
+    """grades.csv by learner."""
+    with (out / "grades.csv").open(encoding="utf-8", newline="") as file:
+        return {row["learner"]: row for row in csv.DictReader(file)}
 
 
 def outcomes(out: Path, learner: str, lab: str) -> dict[str, dict[str, Any]]:

@@ -5,9 +5,7 @@ The notebooks run under papermill in replay, then the real sandbox grades what w
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,14 +13,16 @@ import pytest
 from labkit.contract import Code, Status
 from labkit.exercises import Tier, load
 from labkit.grading.grade import grade
-from labkit.grading.sandbox import Sandbox, open_sandbox
+from labkit.grading.sandbox import Sandbox
 from tests.notebooks.mistakes import TYPED
 from tests.notebooks.notebooks import (
     fill,
     givens,
+    hand_in,
     learners_copy,
     outcomes,
     recordings,
+    rows,
     run,
     slower,
     solutions,
@@ -32,32 +32,6 @@ pytestmark = pytest.mark.sandbox
 
 LAB = load("01")
 LEARNERS = ("ada", "grace", "katherine")
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with open_sandbox() as opened:
-        yield opened
-
-
-@pytest.fixture
-def key(tmp_path: Path) -> Path:
-    path = tmp_path / "hidden.key"
-    path.write_bytes(b"k" * 32)
-    return path
-
-
-def hand_in(inbox: Path, notebook: Path, learner: str) -> Path:
-    folder = inbox / learner
-    folder.mkdir(parents=True)
-    target = folder / notebook.name
-    target.write_bytes(notebook.read_bytes())
-    return target
-
-
-def rows(out: Path) -> dict[str, dict[str, str]]:
-    with (out / "grades.csv").open(encoding="utf-8", newline="") as file:
-        return {row["learner"]: row for row in csv.DictReader(file)}
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache, cached_property
+from typing import Any
 
 from labkit.catalog import hardware, snapshots
 from labkit.catalog.formats import FORMATS, number_format
@@ -89,6 +90,14 @@ class Catalog:
             name, hint="Any other decoder: give a path to its config.json."
         )
         return models.shipped(self.snapshot, resolved)
+
+    def config(self, name: str) -> dict[str, Any]:
+        """The fields of that model's published `config.json` which decide its size; a copy."""
+        from copy import deepcopy
+
+        from labkit.catalog import models
+
+        return deepcopy(models.records(self.snapshot)[self.model(name).name]["config"])
 
     def models(self) -> tuple[ModelSpec, ...]:
         """Every shipped model."""

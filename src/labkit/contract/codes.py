@@ -45,6 +45,23 @@ class Code(StrEnum):
     NAME_NOT_SIZE = "name-not-size"  # took the model's name for its parameter count
     KV_FORGOTTEN = "kv-forgotten"
     QUERY_HEADS = "query-heads"  # query heads where KV heads count
+    HEAD_DIM_GUESSED = "head-dim-guessed"  # hidden size / heads, or the hidden size, for head_dim
+    ONE_TENSOR = "one-tensor"  # K without V
+    PER_LAYER = "per-layer"  # one layer's bytes as the model's
+    MLA_IGNORED = "mla-ignored"  # full K and V where one latent is cached
+    KV_AS_WEIGHTS = "kv-as-weights"  # the cache in the weights' number format
+    TYING_IGNORED = "tying-ignored"  # one vocabulary table counted twice, or two as one
+    MLP_TWO_MATRICES = "mlp-two-matrices"  # a gated MLP has three
+    NORMS_FORGOTTEN = "norms-forgotten"
+    FINAL_NORM = "final-norm"  # only the last norm is missing
+
+    # Memory budget
+    WEIGHTS_FORGOTTEN = "weights-forgotten"
+    OVERHEAD_FORGOTTEN = "overhead-forgotten"  # the engine's own memory
+    UTILIZATION_FORGOTTEN = "utilization-forgotten"  # all of the card, not the engine's share
+    NO_RESERVE = "no-reserve"  # neither of the two
+    SHARE_OF_FREE = "share-of-free"  # the share of what is free after loading, not of the card
+    NOT_WHOLE = "not-whole"  # decimals where whole things are counted
 
     # Time and rate
     OTHER_QUANTITY = "other-quantity"  # a step of the way handed in as the answer
@@ -76,5 +93,6 @@ class Code(StrEnum):
     AXIS_SCALE = "axis-scale"
     AXIS_LABEL = "axis-label"
     SERIES_MISSING = "series-missing"
+    NOT_STACKED = "not-stacked"
     UNPLAUSIBLE = "unplausible"
     OTHER = "other"

@@ -33,8 +33,19 @@ def _axes(ax: Any) -> dict[str, Any]:
         "y": _axis(ax.get_yscale(), ax.get_ylabel(), ax.get_ylim()),
         "lines": [_line(line) for line in ax.get_lines()[:MAX_ARTISTS]],
         "points": [p for p in points if p["x"]],
-        "bars": [_bar(p) for p in ax.patches[: 4 * MAX_ARTISTS] if hasattr(p, "get_height")],
+        "bars": _bars(ax),
     }
+
+
+def _bars(ax: Any) -> list[dict[str, Any]]:
+    """Every bar. One `ax.bar()` call labels its container and not the bars in it."""
+    of_call = {
+        id(patch): call.get_label()
+        for call in ax.containers
+        for patch in getattr(call, "patches", ())
+    }
+    patches = [p for p in ax.patches[: 4 * MAX_ARTISTS] if hasattr(p, "get_height")]
+    return [_bar(patch, of_call.get(id(patch), "")) for patch in patches]
 
 
 def _axis(scale: str, label: str, limits: Any) -> dict[str, Any]:
@@ -60,13 +71,14 @@ def _scatter(collection: Any) -> dict[str, Any]:
     }
 
 
-def _bar(patch: Any) -> dict[str, Any]:
+def _bar(patch: Any, label_of_call: str) -> dict[str, Any]:
+    own = str(patch.get_label())
     return {
         "x": _numbers([patch.get_x()])[0],
         "y": _numbers([patch.get_y()])[0],
         "width": _numbers([patch.get_width()])[0],
         "height": _numbers([patch.get_height()])[0],
-        "label": str(patch.get_label())[:200],
+        "label": (str(label_of_call) if own.startswith("_") or not own else own)[:200],
     }
 
 

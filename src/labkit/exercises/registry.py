@@ -10,6 +10,7 @@ from labkit.exercises.spec import Exercise
 
 LABS = {
     "01": "labkit.exercises.lab01_roofline",
+    "02": "labkit.exercises.lab02_memory",
 }
 
 

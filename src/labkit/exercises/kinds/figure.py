@@ -55,7 +55,12 @@ class FigureKind:
         if not drawn:
             return failed(exercise, Code.SERIES_MISSING, "The figure holds no Axes.")
         fullest = max(drawn, key=_artists)
-        shown = f"Axes with {len(_list(fullest, 'lines'))} lines"
+        bars = len(_list(fullest, "bars"))
+        shown = (
+            f"Axes with {len(_list(fullest, 'lines'))} lines"
+            if not bars
+            else (f"Axes with {len(_list(fullest, 'lines'))} lines and {bars} bars")
+        )
         for check in self.checks:
             try:
                 found = check(fullest, givens)

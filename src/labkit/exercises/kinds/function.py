@@ -28,7 +28,8 @@ class FunctionKind:
 
     `edges(givens)` adds calls that any right answer must survive; `describe(args)` says in words
     what a call is about, without its numbers; `special(args)` tells calls, such as those with an
-    array, that are looked at only when all plain ones are right.
+    array, that are looked at only when all the others are right; `plain` names those others.
+    `pack(givens)` makes the arguments where they are not givens one by one (a dict of them).
     """
 
     signature: str
@@ -38,6 +39,8 @@ class FunctionKind:
     describe: Callable[[Args], str] = lambda _a: "plain numbers"
     special: Callable[[Args], bool] = lambda args: any(isinstance(a, dict) for a in args)
     rel_tol: float = 0.005  # a rounded result is a right result
+    plain: str = "plain numbers"
+    pack: Callable[[Givens], Args] | None = None
     name: str = "function"
 
     def stub(self, exercise: Exercise) -> str:
@@ -46,7 +49,8 @@ class FunctionKind:
 
     def probe(self, exercise: Exercise, givens: Sequence[Givens]) -> Probe:
         """One call per draw, then the edge cases of the first draw."""
-        calls: list[Call] = [("", tuple(g[name] for name in self.arguments)) for g in givens]
+        pack = self.pack or (lambda g: tuple(g[name] for name in self.arguments))
+        calls: list[Call] = [("", pack(g)) for g in givens]
         calls += [("", args) for args in self.edges(givens[0])]
         return Probe(exercise.id, tuple(calls))
 
@@ -91,29 +95,31 @@ class FunctionKind:
     ) -> tuple[Code, str]:
         """Plain numbers first: an error on an array must not hide the mistake behind it."""
         plain = [i for i, (_, args) in enumerate(probe.calls) if not self.special(args)]
-        if any(i in plain for i in wrong):
-            for mistake in exercise.mistakes:
-                theirs = run_probe(mistake.value(givens), probe)
-                if all(self._same(results[i], theirs[i]) for i in plain):
-                    return mistake.code, mistake.says
-            return self._remark(probe, results, right, [i for i in wrong if i in plain])
+        among_plain = [i for i in wrong if i in plain]
+        looked_at = plain if among_plain else range(len(probe.calls))
+        for mistake in exercise.mistakes:
+            theirs = run_probe(mistake.value(givens), probe)
+            if all(self._same(results[i], theirs[i]) for i in looked_at):
+                return mistake.code, mistake.says
+        if among_plain:
+            return self._remark(probe, results, right, among_plain)
         return self._special_remark(probe, results, wrong)
 
     def _special_remark(
         self, probe: Probe, results: Sequence[Wire], wrong: Sequence[int]
     ) -> tuple[Code, str]:
-        """Plain numbers are right; an array or another special call is not."""
+        """The plain calls are right; an array or another special call is not."""
         about = self.describe(probe.calls[wrong[0]][1])
         bad = results[wrong[0]]
         if bad.get("kind") != "raised":
-            return Code.OTHER, f"Right on plain numbers, wrong on {about}."
+            return Code.OTHER, f"Right on {self.plain}, wrong on {about}."
         name, text = str(bad.get("ename"))[:60], str(bad.get("evalue"))[:160]
         if "array" in about:
             return Code.SCALAR_ONLY, (
-                f"Right on plain numbers, but on {about} it raises {name}. "
+                f"Right on {self.plain}, but on {about} it raises {name}. "
                 "`if` and min() decide once; np.minimum decides for each number of an array."
             )
-        return Code.RAISES, f"Right on plain numbers, but on {about} it raises {name}: {text}"
+        return Code.RAISES, f"Right on {self.plain}, but on {about} it raises {name}: {text}"
 
     def _remark(
         self,

@@ -20,11 +20,15 @@ Check = Callable[[Record], tuple[Code, str] | None]
 
 @dataclass(frozen=True, slots=True)
 class MeasurementKind:
-    """`bench` is the record's id; `series` must be there; `checks` test relations and limits."""
+    """`bench` is the record's id; `series` must be there; `checks` test relations and limits.
+
+    `signed` names the series that may be zero or negative, as the growth of memory may.
+    """
 
     bench: str
     series: tuple[str, ...]
     checks: tuple[Check, ...]
+    signed: tuple[str, ...] = ()
     name: str = "measurement"
 
     def stub(self, exercise: Exercise) -> str:
@@ -60,7 +64,8 @@ class MeasurementKind:
         if missing:
             says = f"The record lacks {', '.join(missing)}. Run bench.{self.bench}() again."
             return failed(exercise, Code.UNPLAUSIBLE, says)
-        if any(sample <= 0 for series in record.series for sample in series.samples):
+        positive = [series for series in record.series if series.name not in self.signed]
+        if any(sample <= 0 for series in positive for sample in series.samples):
             says = "A measured rate or time is zero or negative. Run the bench again."
             return failed(exercise, Code.UNPLAUSIBLE, says)
         for check in self.checks:

@@ -32,10 +32,15 @@ class Tolerance(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number in `unit`. A bare number is read in that unit; a written unit is converted."""
+    """A number in `unit`. A bare number is read in that unit; a written unit is converted.
+
+    `whole`: a count of things that fit, so that the right number with decimals is told to be
+    rounded down.
+    """
 
     unit: str
     tolerance: Tolerance = Tolerance.FORMULA
+    whole: bool = False
     name: str = "quantity"
 
     def stub(self, exercise: Exercise) -> str:
@@ -79,6 +84,9 @@ class Quantity:
         reference = self._plain(exercise.reference(givens))
         if self._right(value, reference):
             return passed(exercise, shown)
+        if self.whole and value % 1 and math.floor(value) == reference:
+            says = "The formula is right. Round down: a thing fits whole or not at all."
+            return failed(exercise, Code.NOT_WHOLE, says, shown)
         for mistake in exercise.mistakes:
             made = mistake.value(givens)
             if made is None:
