@@ -121,7 +121,8 @@ def torch() -> Finding:
     try:
         found = run_job("torch", timeout_s=120)
     except LabkitError as error:
-        remedy = f"{set_up_again('`pip install torch accelerate`')} installs the build for this machine."
+        install = set_up_again("`pip install torch accelerate`")
+        remedy = f"{install} installs the build for this machine."
         return Finding("torch", Status.MISSING, str(error), remedy)
     build = f"CUDA {found['cuda_build']}" if found["cuda_build"] else "CPU build"
     text = f"{found['version']} ({build}, {found['cpu_capability']})"
