@@ -77,7 +77,12 @@ catalog.config("llama-3-8b")
 # - *attention* lets a token look at the earlier ones. It works in several *heads*. Each head turns
 #   the token into three short lists of `head_dim` numbers: a **query** (what am I looking for?), a
 #   **key** (what do I offer?) and a **value** (what do I say?).
-# - the *MLP* works on each token by itself. In Llama-like models it has three matrices.
+# - the *MLP* works on each token by itself: it widens it to `intermediate_size` numbers and back.
+#   In Llama-like models it has three matrices.
+#
+# Before each part, and after the last layer, a *norm* rescales the numbers: a list of factors, one
+# for each of the `hidden_size` numbers. Some models add a *bias* to a product, one more number per
+# row; Llama does not.
 #
 # These are all the tensors of such a model:
 #
@@ -91,8 +96,8 @@ catalog.config("llama-3-8b")
 # | norm | `hidden_size` | 2 per layer, and 1 at the end |
 # | output head | `vocab_size` × `hidden_size` | once, or not at all if *tied* |
 #
-# Query heads are `num_attention_heads`, KV heads are `num_key_value_heads`. Why there can be fewer
-# KV heads comes right after this.
+# Query heads are `num_attention_heads`. KV heads, those that make K and V, are
+# `num_key_value_heads`. Why there can be fewer of them comes right after this.
 
 # %% exercise 2.11 given=false
 
@@ -145,7 +150,7 @@ fig.tight_layout()
 # |---|---|---|
 # | MHA | `num_key_value_heads` equals `num_attention_heads`, or is missing | Llama-2-7B, OPT |
 # | GQA | `num_key_value_heads` is smaller | Llama-3, Mistral, Qwen |
-# | MQA | `num_key_value_heads` is 1 | Falcon-7B, PaLM |
+# | MQA | `num_key_value_heads` is 1 | Gemma-2B |
 # | MLA | `kv_lora_rank` is there | DeepSeek-V2, DeepSeek-V3 |
 #
 # With MLA, K and V are computed from one short vector per token and layer whenever they are
@@ -155,7 +160,8 @@ fig.tight_layout()
 # %% exercise 2.8 given=false
 
 # %% [markdown]
-# Ten published models, the cache of one token each, at 16 bits. The youngest are not the largest.
+# Ten published models, the cache of one token each, at 16 bits. The size of a model says little:
+# DeepSeek-V3 has fifty times the parameters of Llama-2-13B and caches less than a tenth.
 
 # %% id="ten-models"
 ten = [
@@ -221,12 +227,17 @@ else:
                 f"{name.upper():<6}{tokens:>7}{predicted:>15,.0f}{counted:>15,}"
                 f"{counted - predicted:>13,.0f}"
             )
+    fp32 = record.facts["kv"]["fp32"]
+    built = record.facts["built_tokens"]
+    cache_mb = fp32["bytes"][fp32["tokens"].index(built)] / 1e6
+    grown_mb = record.median("rss.growth")
+    print(f"\nThe process grew by {grown_mb:.1f} MB while it built {cache_mb:.1f} MB of cache.")
 print(record.origin())
 
 # %% [markdown]
-# Few formulas in this field are exact. This one is. What the *process* needs is another matter:
-# the record's growth of resident memory jumps about, because programs take memory in larger
-# pieces and give it back when they like.
+# Few formulas in this field are exact. This one is. What the *process* takes is another matter: a
+# program takes memory in larger pieces, works in some of it, and gives it back when it likes. So the
+# last number is not exact, and on your machine it may even be zero.
 #
 # The same test for the weights: the library built these models on the *meta device*, which knows
 # shapes and holds no numbers, and counted. Your function counts from the config.
@@ -427,14 +438,14 @@ else:
 #
 # - Parameters follow from the config, to the last one. Bytes follow from the format, part by part.
 # - Cache per token = 2 × layers × KV heads × `head_dim` × bytes. KV heads, not query heads. Read
-#   `head_dim` where it is given. MLA is the exception, and the smallest.
+#   `head_dim` where it is given. MLA is the exception: one short vector per layer.
 # - The cache has a number format of its own.
 # - GB is 10⁹, GiB is 2³⁰. A 24 GB card has 22.35 GiB, and the engine does not get all of it.
 # - Weights are paid once, the cache per sequence: in memory, and in time at every step.
 # - "It fits" is not the question. How many sequences fit at full length is.
 #
 # **What is still missing:** formats below 16 bits and what they cost (Lab 04), how blocks of cache
-# are handed out and shared (Lab 05), models that need several cards (Lab 06).
+# are handed out and shared (Lab 05), models that need several cards (Lab 03).
 
 # %% id="sequences-that-fit"
 print("Sequences of 4,096 tokens on one card, weights and cache in 16 bits, cautious and usual:")

@@ -5,11 +5,14 @@ The notebooks run under papermill in replay, then the real sandbox grades what w
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
+import nbformat
 import pytest
 
+from labkit.bench.jobs.memory import device_memory
 from labkit.contract import Code, Record, Status
 from labkit.contract.record import MIME_RECORD
 from labkit.exercises import Tier, load
@@ -17,6 +20,7 @@ from labkit.grading.grade import grade
 from labkit.grading.sandbox import Sandbox
 from tests.notebooks.mistakes import TYPED
 from tests.notebooks.notebooks import (
+    LAB_FILES,
     fill,
     givens,
     hand_in,
@@ -31,6 +35,7 @@ from tests.notebooks.notebooks import (
 pytestmark = pytest.mark.sandbox
 
 LAB = load("02")
+ROOT = Path(__file__).parents[2]
 LEARNERS = ("ada", "grace", "katherine")
 FUNCTIONS = ("2.8", "2.11")
 
@@ -184,3 +189,29 @@ def test_the_learners_own_record_travels_and_is_judged(
     assert "measured live" in honest["shown"]
     forged = outcomes(tmp_path / "out", "eve", "02")["2.12"]
     assert (forged["status"], forged["code"]) == (Status.FAILED, Code.UNPLAUSIBLE)
+
+
+def test_the_gpu_cell_shows_what_the_bench_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    """The cell about one's own GPU, on the facts that the bench writes where there is one."""
+
+    class Cuda:
+        def mem_get_info(self) -> tuple[int, int]:
+            return 20 * 2**30, 24 * 2**30
+
+        def memory_allocated(self) -> int:
+            return 600 * 2**20
+
+        def max_memory_allocated(self) -> int:
+            return 700 * 2**20
+
+    class Model:
+        def parameters(self) -> list[object]:
+            return []
+
+    held = device_memory(Cuda(), Model(), kv_bytes=23_592_960)
+    record = dataclasses.replace(recordings()["memory"], facts={"cuda": held})
+    cells = nbformat.read(ROOT / "labs" / LAB_FILES["02"], as_version=4).cells
+    exec(next(cell.source for cell in cells if cell.id == "own-gpu"), {"record": record})
+    said = capsys.readouterr().out
+    for words in ("90 % of the card", "22.5 MiB", "600.0 MiB", "700.0 MiB"):
+        assert words in said
