@@ -306,5 +306,14 @@ for name in names:
     ridge = chip.peak_flops("fp16") / chip.bandwidth_bytes_per_s
     print(f"{name:<12} {ridge:6.0f} FLOP/B  {'▪' * round(ridge / 10)}")
 
+# %% [markdown]
+# ### Your own use case
+#
+# The case that you wrote down in Lab 00, priced again. Look at the column *Batch*: you know now what
+# it does to the price. To change the case, edit `my_workload.toml` beside this notebook.
+
+# %% id="reprice"
+lab.reprice()
+
 # %% id="progress"
 lab.progress()

@@ -72,7 +72,7 @@ def test_init_copies_the_labs_and_writes_the_learner_into_each(root: Path) -> No
 
 def test_an_update_replaces_what_nobody_touched(root: Path, shipped: Resources) -> None:
     ship(shipped.labs, SOURCE.replace("Some prose.", "Better prose."), "2")
-    [delivery] = workspace.init(root, "", update=True, shipped=shipped)
+    delivery = workspace.init(root, "", update=True, shipped=shipped)[0]
     assert delivery.done == "replaced"
     assert b"Better prose." in (root / FILE).read_bytes()
     assert workspace.init(root, "ada", update=True, shipped=shipped)[0].done == "current"
@@ -85,7 +85,7 @@ def test_an_update_never_overwrites_work(root: Path, shipped: Resources) -> None
     assert not beside.exists()
 
     ship(shipped.labs, SOURCE.replace("Some prose.", "Better prose."), "2")
-    [delivery] = workspace.init(root, "", update=True, shipped=shipped)
+    delivery = workspace.init(root, "", update=True, shipped=shipped)[0]
     assert delivery.done == "beside"
     assert "lies beside it" in delivery.sentence()
     assert (root / FILE).read_bytes() == mine

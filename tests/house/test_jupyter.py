@@ -101,7 +101,7 @@ def test_labkit_lab_serves_and_stops_on_sigterm(tmp_path: Path) -> None:
         first, address = server.stdout.readline(), server.stdout.readline().strip()
         assert first.startswith("JupyterLab is ready (")
         assert address.startswith("http://127.0.0.1:")
-        assert "/lab/tree/01_own_the_roofline.ipynb?token=" in address
+        assert "/lab/tree/00_start_here.ipynb?token=" in address
         server.send_signal(signal.SIGTERM)
         assert server.wait(20) == 0
         assert "Stopping JupyterLab" in server.stdout.read()

@@ -8,11 +8,10 @@ from typing import Annotated
 import typer
 
 from labkit.catalog import Catalog, ModelSpec
-from labkit.catalog.specs import Instance
 from labkit.cli.common import console, emit_json, fail, nearest
 from labkit.sizing import SLO, EngineConfig, Workload, as_dict
 from labkit.sizing import estimate as run_estimate
-from labkit.sizing.device import device_of
+from labkit.sizing.defaults import default_kv_format
 
 PRICE_KINDS = ("on-demand", "spot", "sagemaker")
 
@@ -78,7 +77,7 @@ def estimate(
     weights = weights or spec.native_format
     config = EngineConfig(
         weights=weights,
-        kv=kv or _default_kv(weights, machine),
+        kv=kv or default_kv_format(weights, machine),
         batch=batch,
         tensor_parallel_size=tp,
         engine=engine,
@@ -97,19 +96,3 @@ def estimate(
     from labkit.cli.estimate_view import render
 
     render(result, console(), today=date.today(), terms=explain)
-
-
-def _default_kv(weights: str, machine: Instance) -> str:
-    """The 16-bit format that weights of this format are computed in, on this machine."""
-    config = EngineConfig(weights=weights, kv="fp16")
-    fmt = config.weight_format
-    wanted = fmt.name if fmt.bits >= 16 else fmt.compute_dtype
-    if wanted in {"fp16", "fp32"}:
-        return wanted
-    device = device_of(machine)
-    no_bf16 = (
-        device.accelerator is not None
-        and device.rates_known
-        and not (device.accelerator.peak_flops("bf16"))
-    )
-    return "fp16" if no_bf16 and fmt.bits < 16 else "bf16"

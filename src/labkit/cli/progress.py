@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labkit.cli.common import console, emit_json
+from labkit.contract.outcome import of_points
 from labkit.course.prediction import BAND_CAPTION, BAND_COLUMNS, band_rows
 from labkit.course.progress import LabProgress, Progress, course_progress, required_workspace, words
 
@@ -45,7 +46,7 @@ def _lab_table(lab: LabProgress) -> Table:
     points, most = lab.points
     title = (
         f"Lab {lab.plan.number} · {lab.plan.title}: {lab.passed} of {len(lab.rows)} passed, "
-        f"{points:g} of {most:g} points"
+        f"{of_points(points, most)}"
     )
     table = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("Exercise", no_wrap=True)

@@ -14,6 +14,15 @@ class Code(StrEnum):
 
     NONE = ""
 
+    # Reading Python, rates and axes
+    LIMIT_LEFT_OUT = "limit-left-out"  # < where <= stands
+    CONDITION_IGNORED = "condition-ignored"  # as if the filter were not there
+    COUNT_NOT_SUM = "count-not-sum"
+    AMOUNT_NOT_RATE = "amount-not-rate"  # work done, where work per second is meant
+    BYTES_NOT_FLOP = "bytes-not-flop"  # moving data taken for calculating
+    CLOCK_NOT_WORK = "clock-not-work"  # cycles taken for operations
+    LINEAR_READING = "linear-reading"  # a logarithmic axis read as a linear one
+
     # Facts about silicon
     SPARSE_PEAK = "sparse-peak"  # used the 2:4-sparsity figure as the dense peak
     WRONG_CHIP = "wrong-chip"  # another accelerator's number (A10 for A10G, L4 for L40S)

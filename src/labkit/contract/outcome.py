@@ -10,6 +10,11 @@ from labkit.contract.codes import Code
 from labkit.contract.view import card, text_card
 
 
+def of_points(points: float, most: float) -> str:
+    """Points in words: "1 of 2 points", or "ungraded" where there are none to earn."""
+    return f"{points:g} of {most:g} points" if most else "ungraded"
+
+
 class Status(StrEnum):
     """The four things that can come of a check."""
 
@@ -60,7 +65,7 @@ class Outcome:
         head = f"{MARKS[self.status]} · {self.exercise}"
         if self.title:
             head += f" {self.title}"
-        tail = f"{self.points:g} of {self.max_points:g} points"
+        tail = of_points(self.points, self.max_points)
         lines = [self.message]
         if self.shown and self.status is not Status.NOT_ATTEMPTED:
             lines.append(f"Read as: {self.shown}")

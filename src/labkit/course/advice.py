@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from labkit.contract import Code, LabkitError, Outcome, Status
 from labkit.contract.errors import UnknownNameError
-from labkit.contract.outcome import MARKS
+from labkit.contract.outcome import MARKS, of_points
 from labkit.course.cards import Card, Table
 from labkit.course.material import Material
 from labkit.course.state import NEW, Standing, Standings
@@ -157,7 +157,7 @@ def progress(material: Material, standings: Standings) -> Table:
                 exercise.id,
                 exercise.title,
                 status_words(standing),
-                f"{standing.points:g} of {exercise.points:g}",
+                of_points(standing.points, exercise.points).removesuffix(" points"),
                 str(standing.attempts),
                 f"{standing.hints} of {len(exercise.hints)}",
             )

@@ -28,6 +28,9 @@ from labkit.bench.arrival import Arrival, State, read_arrival
 from labkit.contract import LabkitError
 from labkit.contract.paths import ENV_WORKSPACE, STATE_DIR
 from labkit.contract.remedies import set_up_again
+from labkit.course.manifest import load_manifest
+from labkit.course.resources import resources
+from labkit.course.resume import lab_to_open
 
 DEFAULT_PORT = 8888
 START_TIMEOUT_S = 90.0
@@ -107,13 +110,19 @@ def environment(root: Path, token: str, base: Mapping[str, str] | None = None) -
 
 
 def first_page(root: Path, lab: str | None = None) -> str:
-    """The path JupyterLab opens: lab "01" or "1", else the first lab, else the file browser."""
+    """The path JupyterLab opens: lab "01" or "1", else where the learner stopped.
+
+    Where that lab's notebook is not there, the first notebook; without one, the file browser.
+    """
     notebooks = sorted(path.name for path in root.glob("[0-9][0-9]_*.ipynb"))
-    if lab is not None:
-        notebooks = [name for name in notebooks if name.startswith(f"{lab.zfill(2)}_")]
-        if not notebooks:
-            raise JupyterError(f"There is no lab {lab!r} in {root}: see `labkit progress`.")
-    return f"/lab/tree/{quote(notebooks[0])}" if notebooks else "/lab"
+    number = (
+        lab.zfill(2) if lab is not None else lab_to_open(root, load_manifest(resources().manifest))
+    )
+    wanted = [name for name in notebooks if name.startswith(f"{number}_")]
+    if lab is not None and not wanted:
+        raise JupyterError(f"There is no lab {lab!r} in {root}: see `labkit progress`.")
+    opened = wanted or notebooks
+    return f"/lab/tree/{quote(opened[0])}" if opened else "/lab"
 
 
 def start(

@@ -15,22 +15,26 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from labkit.catalog import Catalog
 from labkit.contract import Givens, LabkitError, Outcome, Record, Status
 from labkit.contract.answer import Wire, is_blank
 from labkit.contract.events import Event
 from labkit.contract.paths import find_workspace
-from labkit.course import advice, kernel, prediction, records
+from labkit.course import advice, kernel, prediction, records, reprice
 from labkit.course.calibration import calibration, compare
-from labkit.course.cards import Card, Notice, Sheet, show
+from labkit.course.cards import Card, Notice, Sheet, Table, show
 from labkit.course.carry import value_of
 from labkit.course.forbidden import forbidden_use
 from labkit.course.identity import identify
 from labkit.course.journal import Journal, keepable
 from labkit.course.judging import judge_answer
 from labkit.course.material import Material, load_material
+from labkit.course.preflight import preflight
+from labkit.course.workload import UseCase, WorkloadError, read_use_case
 from labkit.exercises import Exercise, Tier, givens_for
 
 _P = ParamSpec("_P")
@@ -170,6 +174,26 @@ class Lab:
         """The record or last answer of an earlier exercise, of this lab or another."""
         self._journal.refresh()  # the earlier lab may be open in another tab
         return value_of(exercise, self._journal.of(exercise), self._record)
+
+    @_kindly
+    def preflight(self) -> Table | Card:
+        """What this machine can run, what is missing and how to get it: `labkit doctor` here."""
+        return preflight()
+
+    @_kindly
+    def workload(self) -> UseCase | Notice:
+        """Your own use case, read from `my_workload.toml`; its `traffic` is a `Workload`."""
+        if self._workspace is None:
+            return Notice(WorkloadError(reprice.NO_WORKSPACE), head="○ No use case here")
+        return read_use_case(self._workspace)
+
+    @_kindly
+    def reprice(self) -> Table | Card:
+        """Your own use case, priced by the engine on today's facts."""
+        if self._workspace is None:
+            return reprice.without_workspace()
+        today = datetime.now(UTC).date()
+        return reprice.table(read_use_case(self._workspace), Catalog.load(), today)
 
     def progress(self) -> Sheet:
         """Where each exercise of this lab stands, what comes next, and how predictions fared."""

@@ -73,10 +73,10 @@ class Manifest:
 def exercise_id(text: str) -> str:
     """An exercise's id without the zero that a lab's number is written with.
 
-    >>> exercise_id("01.4"), exercise_id("1.10")
-    ('1.4', '1.10')
+    >>> exercise_id("01.4"), exercise_id("1.10"), exercise_id("0.4"), exercise_id("00.4")
+    ('1.4', '1.10', '0.4', '0.4')
     """
-    return text.strip().removeprefix("0")
+    return re.sub(r"^0(?=\d)", "", text.strip())
 
 
 class _Lab(BaseModel):

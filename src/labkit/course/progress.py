@@ -70,6 +70,11 @@ class LabProgress:
         return sum(row.standing.passed for row in self.rows)
 
     @property
+    def begun(self) -> bool:
+        """Whether anything was answered in it."""
+        return any(row.standing.attempts for row in self.rows)
+
+    @property
     def points(self) -> tuple[float, float]:
         """Points earned in the notebook, and points there are."""
         return (
@@ -107,8 +112,8 @@ class Progress:
     calibration: Calibration
 
     def next_thing(self) -> str:
-        """One sentence: what to do now."""
-        for lab in self.labs:
+        """One sentence: what to do now. A lab that was begun goes before one that was skipped."""
+        for lab in sorted(self.labs, key=lambda lab: not lab.begun):
             if lab.following is None:
                 continue
             row = next(r for r in lab.rows if r.exercise.id == lab.following)
@@ -163,6 +168,8 @@ def words(row: Row) -> Mapping[str, str]:
         "id": row.exercise.id,
         "title": row.exercise.title,
         "status": status_words(row.standing),
-        "points": f"{row.standing.points:g}/{row.exercise.points:g}",
+        "points": f"{row.standing.points:g}/{row.exercise.points:g}"
+        if row.exercise.points
+        else "–",
         "tries": str(row.standing.attempts),
     }

@@ -148,9 +148,10 @@ def text_of(
 
 def _statement(cell: SourceCell, exercise: Exercise, solved: bool) -> str:
     points = f"{exercise.points:g} point{'' if exercise.points == 1 else 's'}"
+    worth = points if exercise.points else "ungraded"
     return (
         f"### Exercise {exercise.id} · {exercise.title}\n\n"
-        f"*{points} · {exercise.tier.value} · {exercise.objective}*\n\n{exercise.statement.strip()}"
+        f"*{worth} · {exercise.tier.value} · {exercise.objective}*\n\n{exercise.statement.strip()}"
     )
 
 

@@ -22,7 +22,7 @@ from labkit.contract.paths import (
     STATE_DIR,
     valid_learner,
 )
-from labkit.course import notebooks
+from labkit.course import notebooks, workload
 from labkit.course.manifest import Manifest, load_manifest
 from labkit.course.resources import Resources, resources
 
@@ -35,7 +35,7 @@ class WorkspaceError(LabkitError):
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What became of one lab: `done` is added, replaced, kept, beside or current."""
+    """What became of one file: `done` is added, replaced, kept, beside, current or theirs."""
 
     file: str
     done: str
@@ -50,6 +50,7 @@ _SENTENCES = {
     "replaced": "updated; you had not changed it.",
     "current": "up to date.",
     "kept": "up to date; your changes are untouched.",
+    "theirs": "yours; left as it is.",
     "beside": f"holds your work, so the new version lies beside it as *{NEW_SUFFIX}.ipynb.",
 }
 
@@ -90,8 +91,18 @@ def init(
             written[plan.file] = notebooks.digest(ready)
         sources[plan.file] = source
         deliveries.append(Delivery(plan.file, done))
+    deliveries.append(_deliver_workload(folder))
     save_state(folder, State(state.learner, manifest.version, written, sources))
     return deliveries
+
+
+def _deliver_workload(folder: Path) -> Delivery:
+    """The template of the learner's use case, where there is none: it is theirs from then on."""
+    target = folder / workload.FILE
+    if target.exists():
+        return Delivery(workload.FILE, "theirs")
+    notebooks.write_bytes(target, workload.template())
+    return Delivery(workload.FILE, "added")
 
 
 def _admit(folder: Path, learner: str, update: bool) -> State:

@@ -9,6 +9,7 @@ from labkit.contract.errors import UnknownNameError
 from labkit.exercises.spec import Exercise
 
 LABS = {
+    "00": "labkit.exercises.lab00_start",
     "01": "labkit.exercises.lab01_roofline",
     "02": "labkit.exercises.lab02_memory",
 }

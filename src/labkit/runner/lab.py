@@ -50,5 +50,17 @@ class Lab:
         """No progress, only the word that grading records."""
         return _QUIET
 
+    def preflight(self, *_args: Any, **_kwargs: Any) -> str:
+        """No look at this machine, only the word that grading records."""
+        return _QUIET
+
+    def workload(self, *_args: Any, **_kwargs: Any) -> str:
+        """No use case: it is not handed in."""
+        return _QUIET
+
+    def reprice(self, *_args: Any, **_kwargs: Any) -> str:
+        """No price, only the word that grading records."""
+        return _QUIET
+
     def __repr__(self) -> str:
         return f"Lab({self.lab!r}): {_QUIET}"
