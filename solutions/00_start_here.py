@@ -62,6 +62,8 @@ lab.preflight()
 #
 # Two things to see in the picture. Every step reads **all weights of the model**, for five tokens or
 # for one. And the cache **only grows**: it takes memory for as long as the answer is being written.
+#
+# (Run the cell and look at the picture. Its code only draws; nobody needs to read it.)
 
 # %% id="journey"
 prompt = ["The", "capital", "of", "France", "is"]

@@ -28,6 +28,13 @@ FINDINGS: list[dict[str, Any]] = [
         "remedy": "",
         "data": {"path": "/srv/ada/course/workspace"},
     },
+    {
+        "name": "Weights",
+        "status": "ok",
+        "text": "The small model. A long remark.",
+        "remedy": "",
+        "data": {"label": "The small model"},
+    },
     {"name": "torch", "status": "missing", "text": "none", "remedy": "Run it.", "data": {}},
 ]
 
@@ -46,6 +53,8 @@ def test_the_doctors_findings_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(shown, Table)
     assert "✗ missing" in str(shown)
     assert "torch: Run it." in str(shown)
+    assert "The small model" in str(shown)
+    assert "A long remark" not in str(shown)
     # The notebook is handed in: whose home it is stays out.
     assert "the folder workspace" in str(shown)
     assert "ada" not in shown._repr_mimebundle_()["text/html"]

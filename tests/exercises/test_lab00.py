@@ -83,7 +83,9 @@ def test_the_same_memory_in_both_units_passes(facts: Facts) -> None:
     gib = givens_for(exercise, facts, learner="ada").memory_gib
     assert outcome(exercise, facts, f"{gib} GiB").passed
     assert not outcome(exercise, facts, gib).passed
-    assert exercise.reference(givens_for(exercise, facts, learner="ada")) == pytest.approx(24, rel=1e-4)
+    assert exercise.reference(givens_for(exercise, facts, learner="ada")) == pytest.approx(
+        24, rel=1e-4
+    )
 
 
 def test_the_dot_is_half_way(facts: Facts) -> None:

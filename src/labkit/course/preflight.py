@@ -66,9 +66,11 @@ def show(findings: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _text(finding: Mapping[str, Any]) -> str:
-    """The finding, without the way to the learner's folder."""
-    path = finding.get("data", {}).get("path")
-    return f"the folder {Path(path).name}" if path else str(finding["text"])
+    """The finding in short: no way to the learner's folder, no remark for later labs."""
+    data = finding.get("data", {})
+    if data.get("path"):
+        return f"the folder {Path(data['path']).name}"
+    return str(data.get("label") or finding["text"])
 
 
 def _findings() -> list[dict[str, Any]]:

@@ -143,6 +143,10 @@ def _notes(use: UseCase, priced: list[Priced]) -> Iterator[str]:
         "Read 88 (61–140) as: probably 88, between 61 and 140. The ranges are a prior from "
         "published measurements, not yet calibrated."
     )
+    yield (
+        "Batch: texts that one machine writes at once; as many as fit and keep your wishes at the "
+        "middle of the range."
+    )
     for one in priced:
         said = [f"{r.code}: {r.detail}" for r in one.estimate.refusals]
         if said:
