@@ -464,5 +464,15 @@ for name in ("llama-2-7b", "llama-2-13b", "llama-3.1-8b", "qwen2.5-7b"):
         row.append(f"{host}: {few:>3} to {usual:<3}")
     print(f"  {name:<14}", "   ".join(row))
 
+# %% [markdown]
+# ### Your own use case
+#
+# The case that you wrote down in Lab 00, priced again. Its batch can be no larger than what the
+# cache has room for. Take a model with fewer KV heads, or a shorter context, and see what becomes of
+# the price: edit `my_workload.toml` beside this notebook and run the cell again.
+
+# %% id="reprice"
+lab.reprice()
+
 # %% id="progress"
 lab.progress()

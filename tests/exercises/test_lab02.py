@@ -279,7 +279,10 @@ def test_a_typed_constant_is_seen(facts: Facts) -> None:
 
 def test_a_parameter_count_is_exact(facts: Facts) -> None:
     assert outcome(LAB["2.11"], facts, lambda config: float(count(config)), "a", {}).passed
-    assert not outcome(LAB["2.11"], facts, lambda config: count(config) + 1, "a", {}).passed
+    near = outcome(LAB["2.11"], facts, lambda config: count(config) + 1, "a", {})
+    assert near.status is Status.FAILED
+    assert near.message.startswith("Wrong on every call.")
+    assert "not exact" in near.message
 
 
 # --- the record ---------------------------------------------------------------------------------

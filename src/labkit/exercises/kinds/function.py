@@ -102,7 +102,7 @@ class FunctionKind:
             if all(self._same(results[i], theirs[i]) for i in looked_at):
                 return mistake.code, mistake.says
         if among_plain:
-            return self._remark(probe, results, right, among_plain)
+            return self._remark(probe, results, right, among_plain, len(wrong) == len(results))
         return self._special_remark(probe, results, wrong)
 
     def _special_remark(
@@ -127,7 +127,9 @@ class FunctionKind:
         results: Sequence[Wire],
         right: Sequence[Wire],
         wrong: Sequence[int],
+        everywhere: bool,
     ) -> tuple[Code, str]:
+        """`wrong` are the plain calls that fail; `everywhere`: all the others fail as well."""
         first = wrong[0]
         about = self.describe(probe.calls[first][1])
         kinds = {str(results[i].get("kind")) for i in wrong}
@@ -147,7 +149,7 @@ class FunctionKind:
                 "It must compute the answer from its arguments."
             )
         far = _how_far(results[first], right[first])
-        if len(wrong) < len(results):
+        if not everywhere:
             return Code.OTHER, f"Right on some calls, wrong on {about}. {far}"
         return Code.OTHER, f"Wrong on every call. {far}"
 
@@ -197,6 +199,8 @@ def _how_far(result: Wire, right: Wire) -> str:
     if 2 / 3 <= ratio <= 1.5:
         side = "large" if ratio > 1 else "small"
         off = abs(ratio - 1)
+        if off < 0.0005:
+            return "The result is close but not exact: something small is missing, or too much."
         if off < 0.05:
             return f"The result is {off:.1%} too {side}: is it rounded?"
         return f"The result is {off:.0%} too {side}."

@@ -206,6 +206,11 @@ WEIGHTS_IN_SEQUENCES = Exercise(
             "This is a number of tokens. Asked: sequences. Divide by their length.",
             lambda g: _weights_in_sequences(g) * g.tokens,
         ),
+        Mistake(
+            Code.NOT_WHOLE,
+            "This is rounded to a whole number. Asked: two or three digits.",
+            lambda g: round(_weights_in_sequences(g)),
+        ),
     ),
     hints=(
         "Two sizes in bytes: all weights, and the cache of one full sequence.",
