@@ -21,7 +21,7 @@ export TORCH TORCH_VERSION TORCH_INDEX LEARNER LAB
 .PHONY: help lab test test-heavy setup wheel lock
 
 help:  ## this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 14
+	@awk -F ':.*## ' '/^[a-z-]+:.*##/ { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 lab:  ## set up what is missing and open JupyterLab on the course (options: LAB=01 LEARNER=ada TORCH=cpu|cuda|skip)
 	@$(PYTHON) -m tools.setup lab

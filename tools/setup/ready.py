@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 from tools.setup.arrive import to_json
@@ -64,12 +65,14 @@ def stop(process: subprocess.Popen[bytes] | None) -> None:
     """End a fetch that is still running, and the pip it may have started."""
     if process is None or process.poll() is not None:
         return
-    os.killpg(process.pid, signal.SIGTERM)
-    try:
-        process.wait(10)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError, PermissionError):  # it ended meanwhile; macOS: EPERM
+            os.killpg(process.pid, number)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            continue
+        return
 
 
 def _command(python: Path, choice: Choice | None) -> list[str]:

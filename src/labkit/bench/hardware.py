@@ -193,7 +193,7 @@ def _sysctl(name: str) -> str:
             timeout=5,
             check=False,
         )
-    except OSError:
+    except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""
 

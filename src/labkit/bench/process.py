@@ -145,5 +145,5 @@ def _signal_group(worker: subprocess.Popen[str], number: int) -> None:
             os.killpg(worker.pid, number)  # its session's group has the worker's own number
         else:
             worker.terminate()
-    except ProcessLookupError:
-        return  # all gone already
+    except (ProcessLookupError, PermissionError):
+        return  # all gone already; of a group that has ended macOS says EPERM

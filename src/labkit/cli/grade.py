@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -48,6 +47,7 @@ def grade(
     learner's folder in results/ to have it graded anew). Exit code 1 says that some submissions
     could not be graded; they are listed, and have a row and a page.
     """
+    from labkit.bench.hardware import cores_available
     from labkit.grading.grade import grade as run
     from labkit.grading.sandbox import UNSAFE_WORDS
 
@@ -58,7 +58,7 @@ def grade(
     told = _Ticker()
     report = run(
         submissions, out,
-        key_file=key, jobs=jobs or len(os.sched_getaffinity(0)), roster_file=roster,
+        key_file=key, jobs=jobs or cores_available(), roster_file=roster,
         unsafe=unsafe, told=told,
     )  # fmt: skip
     if json:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -41,7 +42,7 @@ def init(
         typer.echo("  Another id: remove the folder and give --learner ID.")
     for delivery in deliveries:
         typer.echo(f"  {delivery.sentence()}")
-    typer.echo(f"Next: cd {folder} && labkit lab")
+    typer.echo(f"Next: cd {shlex.quote(str(folder))} && labkit lab")
 
 
 def _default_learner() -> str:

@@ -14,11 +14,9 @@ import secrets
 import signal
 import subprocess
 import sys
-import threading
 import time
 import urllib.error
 import urllib.request
-import webbrowser
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +26,7 @@ from labkit.bench.arrival import Arrival, State, read_arrival
 from labkit.contract import LabkitError
 from labkit.contract.paths import ENV_WORKSPACE, STATE_DIR
 from labkit.contract.remedies import set_up_again
+from labkit.course.browser import has_screen, open_behind
 from labkit.course.manifest import load_manifest
 from labkit.course.resources import resources
 from labkit.course.resume import lab_to_open
@@ -202,7 +201,7 @@ def serve(
         say(f"JupyterLab is ready ({time.monotonic() - begun:.1f} s). Stop it with Ctrl-C.")
         say(f"  {server.url}")
         if has_screen() if browser is None else browser:
-            threading.Thread(target=webbrowser.open, args=(server.url,), daemon=True).start()
+            open_behind(server.url, say)
         progress = ArrivalLine(say)
         while server.process.poll() is None:
             progress.show(read_arrival())
@@ -250,15 +249,6 @@ class ArrivalLine:
         else:
             return
         self._shown, self._shown_at = line, now
-
-
-def has_screen() -> bool:
-    """Whether a browser opened from here would be seen by the person who typed the command."""
-    if sys.platform in ("win32", "darwin"):
-        return "SSH_CONNECTION" not in os.environ
-    if "WSL_DISTRO_NAME" in os.environ:
-        return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def _home(root: Path) -> Path:

@@ -64,6 +64,8 @@ def write_bytes(path: Path, raw: bytes) -> None:
         descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         with os.fdopen(descriptor, "wb") as file:
             file.write(raw)
+            file.flush()
+            os.fsync(file.fileno())  # else a power cut may leave the new name on an empty file
         umask = os.umask(0)
         os.umask(umask)
         Path(temporary).chmod(0o666 & ~umask)
@@ -89,5 +91,5 @@ def with_metadata(notebook: Notebook, **fields: Any) -> Notebook:
 
 
 def digest(raw: bytes) -> str:
-    """SHA-256 of a file's bytes, in hex."""
-    return hashlib.sha256(raw).hexdigest()
+    """SHA-256 of a file's bytes, in hex; line ends that a tool made Windows's count as Unix's."""
+    return hashlib.sha256(raw.replace(b"\r\n", b"\n")).hexdigest()
