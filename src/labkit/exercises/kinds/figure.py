@@ -55,12 +55,9 @@ class FigureKind:
         if not drawn:
             return failed(exercise, Code.SERIES_MISSING, "The figure holds no Axes.")
         fullest = max(drawn, key=_artists)
-        bars = len(_list(fullest, "bars"))
-        shown = (
-            f"Axes with {len(_list(fullest, 'lines'))} lines"
-            if not bars
-            else (f"Axes with {len(_list(fullest, 'lines'))} lines and {bars} bars")
-        )
+        counts = [(len(_list(fullest, kind)), kind) for kind in ("lines", "bars")]
+        drawn_are = " and ".join(f"{count} {kind}" for count, kind in counts if count)
+        shown = f"Axes with {drawn_are or 'nothing in it'}"
         for check in self.checks:
             try:
                 found = check(fullest, givens)
