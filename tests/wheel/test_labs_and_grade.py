@@ -9,17 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from labkit.contract.paths import answer_cell
 from tests.wheel.environments import ROOT, Environment, absent, bare
+from tests.wheel.filled import LAB, execute, fill, solutions_in
 
 pytestmark = [pytest.mark.heavy, pytest.mark.sandbox]
 
-LAB = "01_own_the_roofline.ipynb"
-SOLUTIONS = """
-import json
-from labkit.exercises import load
-print(json.dumps({name: exercise.solution for name, exercise in load("01").items()}))
-"""
 # What a hostile notebook tries from inside the sandbox; each line that finds something is printed.
 SPY = """
 import importlib.util, pathlib, sys
@@ -57,35 +51,9 @@ def solved(labs: Environment) -> Path:
     """Lab 01 of a fresh workspace, filled from the wheel's solution snippets and run in replay."""
     labs.says("labkit", "init", "my desk", "--learner", "ada")
     notebook = labs.work / "my desk" / LAB
-    fill(notebook, json.loads(labs.says("python", "-c", SOLUTIONS)))
+    fill(notebook, solutions_in(labs))
     execute(labs, notebook)
     return notebook
-
-
-def fill(notebook: Path, answers: dict[str, str]) -> None:
-    data = json.loads(notebook.read_text(encoding="utf-8"))
-    wanted = {answer_cell(name): source for name, source in answers.items()}
-    for cell in data["cells"]:
-        if cell["id"] in wanted:
-            cell["source"] = wanted.pop(cell["id"])
-    assert wanted == {}
-    notebook.write_text(json.dumps(data), encoding="utf-8")
-
-
-def execute(labs: Environment, notebook: Path) -> None:
-    """All cells, in this environment's own kernel, from the notebook's folder."""
-    options = ["--to", "notebook", "--execute", "--inplace", str(notebook)]
-    workspace = str(notebook.parent)
-    labs.says(
-        "jupyter-nbconvert",
-        *options,
-        env={
-            "LABKIT_REPLAY": "1",
-            "LABKIT_WORKSPACE": workspace,
-            "JUPYTER_PREFER_ENV_PATH": "1",
-            "PATH": f"{labs.folder / 'bin'}:{shutil.os.defpath}",
-        },
-    )
 
 
 def test_the_labs_run_without_torch_and_every_check_passes(labs: Environment, solved: Path) -> None:
@@ -117,7 +85,7 @@ def test_the_grading_environment_gives_it_everything_and_hides_the_references(
     path = grading.work / "out" / "results" / "mallory" / "01.json"
     result = json.loads(path.read_text(encoding="utf-8"))
     [seen] = [o for o in result["outcomes"] if o["exercise"] == "1.2"]
-    assert seen["shown"] == "4242", seen
+    assert seen["shown"] == "4,242 FLOP/B", seen
 
 
 def spy(notebook: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,12 +12,17 @@ from labkit.cli.common import console, emit_json
 from labkit.contract.outcome import of_points
 from labkit.course.prediction import BAND_CAPTION, BAND_COLUMNS, band_rows
 from labkit.course.progress import LabProgress, Progress, course_progress, required_workspace, words
+from labkit.course.progress_page import write_page
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 
 def progress(
+    page: Annotated[
+        Path | None,
+        typer.Option("--page", metavar="FILE", help="Write it as a page (HTML) to print or keep."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show every exercise of the workspace found from here upwards, and the next thing to do.
@@ -23,8 +30,13 @@ def progress(
     The last answer counts; points are the notebook's word, the grade is the instructor's.
     """
     report = course_progress(required_workspace())
+    if page is not None:
+        write_page(report, page, date.today())
     if json:
         emit_json(report.to_json())
+        return
+    if page is not None:
+        typer.echo(f"Written to {page}. {report.next_thing()}")
         return
     out = console()
     out.print(f"Learner {report.learner or 'unknown'}", markup=False)

@@ -88,12 +88,13 @@ def pack(wheel: Wheel, day: date, contact: str = CONTACT) -> tuple[str, dict[str
     parts = _below(inside, _PARTS)
     if MANIFEST not in labs or f"{_FRONT}start.py" not in parts:
         raise ReleaseError(f"{wheel.name} carries no course: build it again with `make wheel`.")
-    _no_answers(labs)
     course = parse_manifest(labs[MANIFEST], MANIFEST)
+    _only_labs(labs, {plan.file for plan in course.labs})
+    _no_answers(labs)
     version = f"{DISTRIBUTION} {wheel.version}, course {course.version}, packed {day.isoformat()}"
     files = {wheel.name: wheel.raw, VERSION: f"{version}\n".encode()}
     files |= {f"labs/{name}": raw for name, raw in labs.items()}
-    files |= {name: raw for name, raw in _below(parts, _FRONT).items() if name != SHEET}
+    files |= {name: parts[f"{_FRONT}{name}"] for name in ("start.py", "requirements.lock")}
     files |= {f"tools/setup/{name}.py": parts[f"tools/setup/{name}.py"] for name in _SETUP}
     files |= {
         path.rpartition("/")[2]: raw
@@ -117,6 +118,13 @@ def _below(files: Mapping[str, bytes], folder: str) -> dict[str, bytes]:
     return {
         name.removeprefix(folder): raw for name, raw in files.items() if name.startswith(folder)
     }
+
+
+def _only_labs(labs: Mapping[str, bytes], listed: set[str]) -> None:
+    """The folder `labs` is shipped whole: somebody's grades or a key must not slip in with it."""
+    for name in sorted(set(labs) ^ {MANIFEST, *listed}):
+        what = "is no lab of course.toml: move it away" if name in labs else "is missing"
+        raise ReleaseError(f"labs/{name} {what}, then make the release again.")
 
 
 def _no_answers(labs: Mapping[str, bytes]) -> None:
