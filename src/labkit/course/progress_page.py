@@ -48,7 +48,10 @@ td.status { white-space: nowrap; }
 .sure { display: flex; flex-wrap: wrap; gap: 1.5rem; align-items: flex-start; }
 .sure svg { width: 20rem; max-width: 100%; height: auto; flex: none; }
 .sure table { width: auto; }
-@media (max-width: 34rem) { td.status { white-space: normal; } }
+@media (max-width: 34rem) {
+  td.status { white-space: normal; }
+  table { font-size: .85rem; } th, td { padding-right: .35rem; }
+}
 @media print { main { padding: 0; max-width: none; } section { break-inside: avoid-page; } }
 """
 
