@@ -14,7 +14,8 @@ from typing import NoReturn
 from labkit.contract.errors import LabkitError
 
 _NUMBER = re.compile(
-    r"^\s*([+-]?(?:\d{1,3}(?:[,_ \u2009\u202f]\d{3})+|\d+)?(?:\.\d+)?(?:[eE][+-]?\d{1,4})?(?![eE]?[+-]?\d))"
+    r"^\s*([+-]?(?:\d{1,3}(?:[,_ \u2009\u202f]\d{3})+|\d+)?(?:\.\d+)?(?:[eE][+-]?\d{1,4})?"
+    r"(?![eE]?[+-]?\d))"  # "70e12/600" must not be read as 70 of a unit "e12/600"
     r"\s*((?:1/)?[A-Za-zµ%$][A-Za-z0-9µ%$/·^() -]{0,39})?\s*$"
 )
 
