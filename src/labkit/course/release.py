@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -74,8 +73,7 @@ def release(
             raise ReleaseError(f"{place} is there already: move it away or choose another folder.")
     try:
         out.mkdir(parents=True, exist_ok=True)
-        _write(folder, contents)
-        archive.write_bytes(zipped({f"{name}/{file}": raw for file, raw in contents.items()}))
+        _write(folder, archive, contents)
     except OSError as error:
         raise ReleaseError(f"{out} cannot be written: {error.strerror}.") from None
     return Release(folder, archive, contents[VERSION].decode().strip(), len(contents))
@@ -151,15 +149,17 @@ def _sums(files: Mapping[str, bytes]) -> bytes:
     return "".join(lines).encode("utf-8")
 
 
-def _write(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Write the folder whole or not at all: a half one could be handed out."""
+def _write(folder: Path, archive: Path, contents: Mapping[str, bytes]) -> None:
+    """Write folder and zip beside their places first: a half one could be handed out."""
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as parent:
-        made = Path(parent) / folder.name
+        made, packed = Path(parent) / folder.name, Path(parent) / archive.name
         for name, raw in contents.items():
             target = made / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(raw)
-        shutil.move(made, folder)
+        packed.write_bytes(zipped({f"{folder.name}/{n}": raw for n, raw in contents.items()}))
+        made.rename(folder)
+        packed.rename(archive)
 
 
 def _today() -> date:
