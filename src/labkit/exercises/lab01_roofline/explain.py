@@ -309,8 +309,8 @@ BATCHING = Exercise(
         '    batching = "free" if growth <= 1.5 else "kernel"'
     ),
     praise=(
-        "Read off your own numbers. Where a library switches from a matrix-vector to a "
-        "matrix-matrix routine, the second sequence can cost as much as the first."
+        "Read off your own numbers. Which routine a library takes for a small batch decides "
+        "whether the second sequence is free or costs as much as the first."
     ),
     claim="E078",
     needs=("machine",),
