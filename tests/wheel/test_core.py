@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+from datetime import date
 from pathlib import Path
 
 import pytest
 
+from labkit.course.release import SUMS, pack
+from labkit.course.wheels import Wheel
 from tests.wheel.environments import ROOT, Environment, absent, bare
 
 pytestmark = pytest.mark.heavy
@@ -23,6 +26,7 @@ def core(tmp_path_factory: pytest.TempPathFactory, wheel_file: Path, pins: Path)
     return made
 
 
+@pytest.mark.quiet
 def test_it_answers_within_a_minute_of_starting_the_install(
     core: Environment,  # installed before: now pip's cache is warm
     tmp_path: Path,
@@ -94,3 +98,24 @@ def test_what_the_core_cannot_do_names_the_remedy(
     assert words in last
     assert "Traceback" not in done.stderr
     assert "make lab" not in last  # there is no Makefile here
+
+
+def test_an_installed_core_makes_the_same_release_as_the_clone(
+    core: Environment, wheel: Wheel
+) -> None:
+    day = {"SOURCE_DATE_EPOCH": "1796083200"}
+    made = json.loads(core.says("labkit", "release", "--out", "packs", "--json", env=day))
+    folder = core.work / made["folder"]
+    _, ours = pack(wheel, date(2026, 12, 1))
+    theirs = {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+    assert set(theirs) == set(ours)
+    differ = {name for name in ours if ours[name] != theirs[name]}
+    assert differ <= {wheel.name, SUMS}  # the wheel is packed anew: another order, same files
+    again = Wheel(wheel.name, theirs[wheel.name]).files()
+    first = wheel.files()
+    assert set(again) == set(first)
+    assert [n for n in first if first[n] != again[n] and not n.endswith("/RECORD")] == []

@@ -68,6 +68,8 @@ def test_the_labs_run_without_torch_and_every_check_passes(labs: Environment, so
 def test_the_grading_environment_gives_it_everything_and_hides_the_references(
     grading: Environment, solved: Path
 ) -> None:
+    # Outside the sandbox the spy finds them: it can see what there is to see.
+    assert "exercises" in grading.says("python", "-c", f"{SPY}\nprint(found)")
     inbox = grading.work / "in"
     for learner in ("ada", "mallory"):
         (inbox / learner).mkdir(parents=True)

@@ -8,19 +8,24 @@ from tools.setup.ready import arrive_now, light_set
 from tools.setup.say import run
 from tools.setup.system import ensure_system_packages
 
-OPTIONS = ("-m", "heavy", "-n", "2", "--dist", "loadfile", "--durations", "5")
+# As in `make test`: what is timed runs first and alone.
+TESTS = (
+    ("heavy tests that are timed (pytest)", ["-m", "heavy and quiet"]),
+    ("heavy tests (pytest)", ["-m", "heavy and not quiet", "-n", "2", "--dist", "loadfile"]),
+)
 
 
 def main() -> int:
-    """Run them, two files at a time; exit code 2 when one fails."""
+    """Run them; exit code 2 when one fails."""
     ensure_system_packages()
     python, choice = light_set()
     arrive_now(python, choice)
-    print("── heavy tests (pytest)", flush=True)
-    run(
-        [python, "-m", "pytest", *OPTIONS],
-        cwd=ROOT,
-        env=pytest_environment(python),
-        remedy="heavy tests (pytest): failed; the lines above say where.",
-    )
+    for name, options in TESTS:
+        print(f"── {name}", flush=True)
+        run(
+            [python, "-m", "pytest", *options, "--durations", "5"],
+            cwd=ROOT,
+            env=pytest_environment(python),
+            remedy=f"{name}: failed; the lines above say where.",
+        )
     return 0
