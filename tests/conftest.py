@@ -1,4 +1,4 @@
-"""What holds for every test: under CI nothing is skipped.
+"""What holds for every test: under CI nothing is skipped, and Ctrl-C is heard.
 
 A skipped sandbox or browser test would leave the very thing unproven that CI is there to prove,
 so with CI set a skip is a failure that says what was missing.
@@ -7,6 +7,7 @@ so with CI set a skip is a failure that says what was missing.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,12 @@ import pytest
 
 if TYPE_CHECKING:
     Report = pytest.TestReport | pytest.CollectReport
+
+
+def pytest_configure() -> None:
+    """Hear Ctrl-C again where a shell's `&` had this run ignore it: children inherit that."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _forbid_skip(report: Report) -> Report:
