@@ -130,3 +130,15 @@ def test_reset_says_where_the_backup_is(root: Path, capsys: pytest.CaptureFixtur
     assert "Save and close the notebook first" in " ".join(capsys.readouterr().out.split())
     assert main(["reset", "01"]) == 0
     assert ".labkit/backups/" in capsys.readouterr().out
+
+
+def test_init_does_not_send_away_who_make_lab_is_about_to_serve(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from labkit.cli.main import main
+
+    main(["init", str(tmp_path / "own"), "--learner", "ada"])
+    assert "Next: cd " in capsys.readouterr().out
+    monkeypatch.setenv("LABKIT_SETUP", "1")
+    main(["init", str(tmp_path / "made"), "--learner", "ada"])
+    assert "Next: cd " not in capsys.readouterr().out

@@ -38,6 +38,7 @@ def _workspace(python: Path) -> None:
         run(
             [python, "-m", "labkit.cli.main", "init", WORKSPACE, "--update", *arguments],
             cwd=ROOT,
+            env={**os.environ, "LABKIT_SETUP": "1"},
             remedy="The workspace could not be made: the line above says why.",
         )
 

@@ -10,7 +10,13 @@ from typing import Annotated
 
 import typer
 
-from labkit.contract.paths import ENV_LEARNER, LEARNER_FILE, STATE_DIR, valid_learner
+from labkit.contract.paths import (
+    ENV_LEARNER,
+    ENV_SETUP,
+    LEARNER_FILE,
+    STATE_DIR,
+    valid_learner,
+)
 from labkit.course import workspace
 
 
@@ -42,7 +48,8 @@ def init(
         typer.echo("  Another id: remove the folder and give --learner ID.")
     for delivery in deliveries:
         typer.echo(f"  {delivery.sentence()}")
-    typer.echo(f"Next: cd {shlex.quote(str(folder))} && labkit lab")
+    if not os.environ.get(ENV_SETUP):  # `make lab` opens JupyterLab itself
+        typer.echo(f"Next: cd {shlex.quote(str(folder))} && labkit lab")
 
 
 def _default_learner() -> str:

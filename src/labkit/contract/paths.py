@@ -16,6 +16,7 @@ ENV_REPLAY = "LABKIT_REPLAY"
 ENV_RECORDS = "LABKIT_RECORDS"
 ENV_LEARNER = "LABKIT_LEARNER"
 ENV_CACHE = "LABKIT_CACHE"
+ENV_SETUP = "LABKIT_SETUP"  # set while `make lab` prepares a workspace
 
 # Inside a workspace
 STATE_DIR = ".labkit"
