@@ -97,14 +97,17 @@ def test_labkit_lab_serves_and_stops_on_sigterm(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         text=True,
     ) as server:
-        assert server.stdout is not None
-        first, address = server.stdout.readline(), server.stdout.readline().strip()
-        assert first.startswith("JupyterLab is ready (")
-        assert address.startswith("http://127.0.0.1:")
-        assert "/lab/tree/00_start_here.ipynb?token=" in address
-        server.send_signal(signal.SIGTERM)
-        assert server.wait(20) == 0
-        assert "Stopping JupyterLab" in server.stdout.read()
+        try:
+            assert server.stdout is not None
+            first, address = server.stdout.readline(), server.stdout.readline().strip()
+            assert first.startswith("JupyterLab is ready (")
+            assert address.startswith("http://127.0.0.1:")
+            assert "/lab/tree/00_start_here.ipynb?token=" in address
+            server.send_signal(signal.SIGTERM)
+            assert server.wait(20) == 0
+            assert "Stopping JupyterLab" in server.stdout.read()
+        finally:
+            server.terminate()  # a failed assert must not leave it serving; no harm when it ended
     info = jupyter._answers(address)
     assert info is False
 
