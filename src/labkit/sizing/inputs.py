@@ -7,41 +7,30 @@ are not an error but a refusal of the estimate (see `refusal`).
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 from labkit.catalog.formats import number_format
 from labkit.catalog.specs import NumberFormat
-from labkit.contract.errors import LabkitError
+from labkit.sizing.checks import (
+    MOST,
+    SizingError,
+    require_count,
+    require_fraction,
+    require_positive,
+)
 
 
-class SizingError(LabkitError):
-    """An input to the sizing engine that can never be right; the message says what would be."""
-
-
-MOST = 10**9
-
-
-def require_count(name: str, value: int, minimum: int = 1) -> None:
-    """Raise `SizingError` unless `value` is a whole number from `minimum` to 1,000,000,000."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
-        raise SizingError(f"{name} must be a whole number of at least {minimum}, not {value!r}.")
-    if value > MOST:
-        raise SizingError(f"{name} must be at most {MOST:,}.")
-
-
-def require_fraction(name: str, value: float, *, zero_ok: bool) -> None:
-    """Raise `SizingError` unless `value` lies in (0, 1], or in [0, 1) where zero is allowed."""
-    ok = (0.0 <= value < 1.0) if zero_ok else (0.0 < value <= 1.0)
-    if not (math.isfinite(value) and ok):
-        range_ = "at least 0 and below 1" if zero_ok else "above 0 and at most 1"
-        raise SizingError(f"{name} must be {range_}, not {value!r}.")
-
-
-def require_positive(name: str, value: float) -> None:
-    """Raise `SizingError` unless `value` is a finite number above zero."""
-    if not math.isfinite(value) or value <= 0.0:
-        raise SizingError(f"{name} must be a number above 0, not {value!r}.")
+# The checks stand in `checks`; these names are used from here by the rooms above.
+__all__ = [
+    "MOST",
+    "SLO",
+    "EngineConfig",
+    "SizingError",
+    "Workload",
+    "require_count",
+    "require_fraction",
+    "require_positive",
+]
 
 
 @dataclass(frozen=True, slots=True)
