@@ -18,6 +18,7 @@ from labkit.sizing.checks import (
     require_fraction,
     require_positive,
 )
+from labkit.sizing.versions import parse_version
 
 
 # The checks stand in `checks`; these names are used from here by the rooms above.
@@ -91,10 +92,14 @@ class EngineConfig:
 
     `weights` and `kv` name number formats ("bf16", "int4", "int4-g64", …); an unknown one raises
     `UnknownNameError`.
-    `batch` is the number of sequences that shall be in flight at once (vLLM: `max_num_seqs`).
+    `batch` is the number of sequences that shall be in flight at once.
     `tensor_parallel_size` counts GPUs, and NeuronCores on Neuron instances. None picks one GPU,
     or the largest number of one chip's NeuronCores that divides the heads. `engine`,
     `gpu_memory_utilization` and `loader` default to the usual ones of the hardware (`engines`).
+    `engine_version` ("0.11.0"; None: the newest one known) decides what the engine keeps for
+    itself and its defaults (`overhead`). `max_num_seqs` and `max_num_batched_tokens` are the
+    engine's own limits, which it sizes its buffers for; None is its default on that device, and
+    never fewer sequences than `batch`.
     """
 
     weights: str
@@ -105,6 +110,9 @@ class EngineConfig:
     gpu_memory_utilization: float | None = None
     loader: str | None = None
     block_tokens: int = 16
+    engine_version: str | None = None
+    max_num_seqs: int | None = None
+    max_num_batched_tokens: int | None = None
     weight_format: NumberFormat = field(init=False, repr=False, compare=False)
     kv_format: NumberFormat = field(init=False, repr=False, compare=False)
 
@@ -116,5 +124,11 @@ class EngineConfig:
         require_count("block_tokens", self.block_tokens)
         if self.tensor_parallel_size is not None:
             require_count("tensor_parallel_size", self.tensor_parallel_size)
+        if self.max_num_seqs is not None:
+            require_count("max_num_seqs", self.max_num_seqs, minimum=self.batch)
+        if self.max_num_batched_tokens is not None:
+            require_count("max_num_batched_tokens", self.max_num_batched_tokens)
+        if self.engine_version is not None:
+            parse_version(self.engine_version)
         if self.gpu_memory_utilization is not None:
             require_fraction("gpu_memory_utilization", self.gpu_memory_utilization, zero_ok=False)
