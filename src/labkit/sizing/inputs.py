@@ -20,7 +20,6 @@ from labkit.sizing.checks import (
 )
 from labkit.sizing.versions import parse_version
 
-
 # The checks stand in `checks`; these names are used from here by the rooms above.
 __all__ = [
     "MOST",
