@@ -12,6 +12,7 @@ class SizingError(LabkitError):
 
 
 MOST = 10**9
+LONGEST = 2**20  # tokens: longer than any served model's context; every length needs an end
 
 
 def require_count(name: str, value: int, minimum: int = 1) -> None:
@@ -34,3 +35,16 @@ def require_positive(name: str, value: float) -> None:
     """Raise `SizingError` unless `value` is a finite number above zero."""
     if not math.isfinite(value) or value <= 0.0:
         raise SizingError(f"{name} must be a number above 0, not {value!r}.")
+
+
+def require_tokens(name: str, tokens: int) -> None:
+    """Raise `SizingError` unless `tokens` is a whole number from 1 to 1,048,576."""
+    require_count(name, tokens)
+    if tokens > LONGEST:
+        raise SizingError(f"{name} must be at most {LONGEST:,} tokens, not {tokens:,}.")
+
+
+def require_share(q: float) -> None:
+    """Raise `SizingError` unless `q` lies between 0 and 1, both included."""
+    if not 0.0 <= q <= 1.0:
+        raise SizingError(f"A quantile's share must lie between 0 and 1, not {q!r}.")
