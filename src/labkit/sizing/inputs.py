@@ -18,6 +18,7 @@ from labkit.sizing.checks import (
     require_fraction,
     require_positive,
 )
+from labkit.sizing.lengths import Fixed, Lengths, lengths_of
 from labkit.sizing.versions import parse_version
 
 # The checks stand in `checks`; these names are used from here by the rooms above.
@@ -57,6 +58,8 @@ class SLO:
 class Workload:
     """The traffic: tokens per request, offered rate (None: as fast as answers come back), promise.
 
+    `prompt_tokens` and `output_tokens` are means. Where lengths vary, `prompt_lengths` and
+    `output_lengths` say how (None: all the same), and `of` takes the means from them.
     `prefix_hit_rate` is the share of prompt tokens found in the prefix cache: they cost memory
     but no prefill FLOPs.
     """
@@ -66,6 +69,8 @@ class Workload:
     requests_per_second: float | None = None
     slo: SLO | None = None
     prefix_hit_rate: float = 0.0
+    prompt_lengths: Lengths | None = None
+    output_lengths: Lengths | None = None
 
     def __post_init__(self) -> None:
         require_count("prompt_tokens", self.prompt_tokens)
@@ -73,6 +78,48 @@ class Workload:
         if self.requests_per_second is not None:
             require_positive("requests_per_second", self.requests_per_second)
         require_fraction("prefix_hit_rate", self.prefix_hit_rate, zero_ok=True)
+        for name, tokens, lengths in (
+            ("prompt_tokens", self.prompt_tokens, self.prompt_lengths),
+            ("output_tokens", self.output_tokens, self.output_lengths),
+        ):
+            if lengths is not None and tokens != _whole_mean(lengths):
+                raise SizingError(
+                    f"{name} must be the mean of its lengths, {_whole_mean(lengths)}, not {tokens}."
+                )
+
+    @classmethod
+    def of(
+        cls,
+        prompt: Lengths | int | str,
+        output: Lengths | int | str,
+        requests_per_second: float | None = None,
+        slo: SLO | None = None,
+        prefix_hit_rate: float = 0.0,
+    ) -> Workload:
+        """The traffic of these lengths: distributions, whole numbers or texts (`parse_lengths`).
+
+        The means, rounded to whole tokens, become `prompt_tokens` and `output_tokens`.
+        """
+        prompts, outputs = lengths_of(prompt), lengths_of(output)
+        return cls(
+            _whole_mean(prompts),
+            _whole_mean(outputs),
+            requests_per_second,
+            slo,
+            prefix_hit_rate,
+            prompts,
+            outputs,
+        )
+
+    @property
+    def prompts(self) -> Lengths:
+        """How long prompts are: `prompt_lengths`, or always `prompt_tokens`."""
+        return self.prompt_lengths or Fixed(self.prompt_tokens)
+
+    @property
+    def outputs(self) -> Lengths:
+        """How long answers are: `output_lengths`, or always `output_tokens`."""
+        return self.output_lengths or Fixed(self.output_tokens)
 
     @property
     def full_length(self) -> int:
@@ -81,8 +128,20 @@ class Workload:
 
     @property
     def mean_context(self) -> float:
-        """Mean cached tokens per sequence over its decode phase: prompt + output / 2."""
-        return self.prompt_tokens + self.output_tokens / 2
+        """Mean cached tokens per sequence over its decode phase: prompt + E[output^2] / 2E[output].
+
+        That is prompt + output / 2 where all answers are as long. Where they differ, a step meets
+        long ones more often than short ones, so the mean is higher.
+        """
+        progress = self.output_tokens / 2
+        if self.output_lengths is not None:
+            progress += self.output_lengths.variance / (2 * self.output_tokens)
+        return self.prompt_tokens + progress
+
+
+def _whole_mean(lengths: Lengths) -> int:
+    """The mean as a whole number of tokens, at least 1."""
+    return max(1, round(lengths.mean))
 
 
 @dataclass(frozen=True, slots=True)
