@@ -1,0 +1,1 @@
+"""What `make bench` runs, the measurements labkit is checked on, and the comparison with others."""
