@@ -66,6 +66,8 @@ class Architecture:
     embedding_width: int
     final_norm: bool
     tied: bool
+    norms: int
+    head_bias: bool
 
 
 def build(config: HFConfig, family: Family, label: str) -> Architecture:
@@ -132,6 +134,8 @@ def build(config: HFConfig, family: Family, label: str) -> Architecture:
         embedding_width=config.word_embed_proj_dim or config.hidden_size,
         final_norm=config.do_layer_norm_before,
         tied=config.tie_word_embeddings,
+        norms=config.norms_per_layer or family.norms,
+        head_bias=switch(family.head_bias),
     )
 
 

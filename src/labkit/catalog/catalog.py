@@ -83,13 +83,24 @@ class Catalog:
         )
 
     def model(self, name: str) -> ModelSpec:
-        """The model called `name`; hub ids such as "meta-llama/Llama-2-13b-hf" are aliases."""
+        """The model called `name`; hub ids and tuned versions ("Llama-2-13B-Chat") count."""
         from labkit.catalog import models
 
         resolved = models.index(self.snapshot).resolve(
             name, hint="Any other decoder: give a path to its config.json."
         )
         return models.shipped(self.snapshot, resolved)
+
+    def find_model(self, name: str) -> ModelSpec | None:
+        """The model that a measurement's or a log's model name means, or None.
+
+        Reads more than `model`: suffixes of quantizers ("-AWQ", "-bnb-4bit") are left out, since
+        such tables give the number format in a column of its own.
+        """
+        from labkit.catalog import models
+
+        found = models.spelled_like(self.snapshot, name)
+        return models.shipped(self.snapshot, found) if found else None
 
     def config(self, name: str) -> dict[str, Any]:
         """The fields of that model's published `config.json` which decide its size; a copy."""

@@ -4,6 +4,7 @@ The general rules are Llama's: pre-norm with two RMS norms per layer, grouped-qu
 without biases, a gated MLP of three matrices, rotary positions, an output head of its own. A
 row says only what differs, and which values the family's config class fills in when a published
 `config.json` leaves a field out. Each row is held to transformers' own model by a test.
+Families whose fields have another form are put into the common one first (`adapters`).
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class Family:
     sinks: bool = False
     expert_bias: bool = False
     embedding_norm: bool = False
-    head_bias: bool = False
+    head_bias: bool | str = False
     mlp_ratio: int | None = None
     multi_head: bool = False
     sliding: SlidingRule = _general
@@ -173,6 +174,68 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
             norms=1,
             norm_bias=True,
             head_bias=True,
+        ),
+        "phimoe": Family(
+            defaults={
+                "num_key_value_heads": 8,
+                "num_local_experts": 16,
+                "num_experts_per_tok": 2,
+            },
+            norm_bias=True,
+            head_bias="lm_head_bias",
+            **_ATTENTION_BIAS,
+        ),
+        "falcon": Family(
+            defaults={"tie_word_embeddings": True},
+            gated=False,
+            mlp_bias="mlp_bias",
+            norm_bias=True,
+            mlp_ratio=4,
+            **_ATTENTION_BIAS,
+        ),
+        "gptj": Family(
+            gated=False,
+            mlp_bias=True,
+            norms=1,
+            norm_bias=True,
+            head_bias=True,
+            mlp_ratio=4,
+            multi_head=True,
+        ),
+        "mpt": Family(
+            defaults={"tie_word_embeddings": True}, gated=False, mlp_ratio=4, multi_head=True
+        ),
+        "gpt_bigcode": Family(
+            defaults={"tie_word_embeddings": True},
+            gated=False,
+            qkv_bias=True,
+            out_bias=True,
+            mlp_bias=True,
+            norm_bias=True,
+            positions=0,
+            mlp_ratio=4,
+        ),
+        "dbrx": Family(),
+        "llama4_text": Family(
+            defaults={
+                "num_key_value_heads": 8,
+                "head_dim": 128,
+                "intermediate_size": 8192,
+                "intermediate_size_mlp": 16384,
+                "num_local_experts": 16,
+                "num_experts_per_tok": 1,
+                "attention_chunk_size": 8192,
+            },
+            **_ATTENTION_BIAS,
+        ),
+        "glm": Family(
+            defaults={"attention_bias": True, "num_key_value_heads": 2, "head_dim": 128},
+            qkv_bias="attention_bias",
+        ),
+        "glm4": Family(
+            defaults={"attention_bias": True, "num_key_value_heads": 2, "head_dim": 128},
+            qkv_bias="attention_bias",
+            norms=4,
         ),
         "opt": Family(
             defaults={"tie_word_embeddings": True},
@@ -294,10 +357,42 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
     }
 )
 
+# Models with code of their own on the hub, which transformers does not hold: these rows are held
+# to the published parameter counts instead.
+REMOTE_CODE: Mapping[str, Family] = MappingProxyType(
+    {
+        "chatglm": Family(qkv_bias="qkv_bias"),
+        "qwen": Family(qkv_bias=True),
+        "baichuan": Family(),
+        "internlm": Family(**_ATTENTION_BIAS),
+        "internlm2": Family(**_ATTENTION_BIAS),
+        "grok-1": Family(defaults={"tie_word_embeddings": True}, norms=4),
+    }
+)
+
 # Multimodal wrappers name their language model's family only inside; these do not even there.
-_SYNONYMS: Mapping[str, str] = MappingProxyType({"gemma3": "gemma3_text"})
+# Kimi K2 is DeepSeek-V3's architecture under another name.
+_SYNONYMS: Mapping[str, str] = MappingProxyType(
+    {
+        "gemma3": "gemma3_text",
+        "llama4": "llama4_text",
+        "kimi_k2": "deepseek_v3",
+        "qwen2_vl": "qwen2",
+        "qwen2_vl_text": "qwen2",
+        "qwen2_5_vl": "qwen2",
+        "qwen2_5_vl_text": "qwen2",
+        "qwen3_vl_text": "qwen3",
+        "qwen3_vl_moe_text": "qwen3_moe",
+    }
+)
+
+
+def family_name(model_type: str) -> str:
+    """The row that a `model_type` is counted by: itself, unless it is a synonym."""
+    return _SYNONYMS.get(model_type, model_type)
 
 
 def family_of(model_type: str) -> Family | None:
     """The family's row, or None: then the general rules count, and the spec's note says so."""
-    return FAMILIES.get(_SYNONYMS.get(model_type, model_type))
+    name = family_name(model_type)
+    return FAMILIES.get(name) or REMOTE_CODE.get(name)

@@ -13,9 +13,10 @@ from types import MappingProxyType
 from typing import Any
 
 from labkit.catalog import architecture, encoders, parameters
+from labkit.catalog.adapters import adapt
 from labkit.catalog.architecture import Architecture
 from labkit.catalog.errors import ConfigError
-from labkit.catalog.families import Family, family_of
+from labkit.catalog.families import Family, family_name, family_of
 from labkit.catalog.hf_config import canonical, read_config, text_part, validate
 from labkit.catalog.native_format import native_format
 from labkit.catalog.specs import Attention, ModelSpec, MoE
@@ -62,7 +63,7 @@ def spec_from_fields(raw: Mapping[str, Any], name: str, label: str = "") -> Mode
             "general decoder rules and may be off."
         )
         family = Family(qkv_bias="attention_bias", out_bias="attention_bias", mlp_bias="mlp_bias")
-    config = validate({**family.defaults, **fields}, label)
+    config = validate(adapt(family_name(model_type), {**family.defaults, **fields}), label)
     shape = architecture.build(config, family, label)
     native = native_format(fields)
     if native.note:

@@ -80,6 +80,8 @@ class HFConfig(BaseModel):
     qkv_bias: Flag = False
     mlp_bias: Flag = False
     use_qk_norm: Flag = False
+    lm_head_bias: Flag = False
+    norms_per_layer: Count | None = None
     # sliding windows
     sliding_window: CountOrZero | None = None
     use_sliding_window: Flag | None = None

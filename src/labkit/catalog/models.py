@@ -16,18 +16,26 @@ from labkit.catalog import snapshots
 from labkit.catalog.from_config import spec_from_fields, spec_from_file
 from labkit.catalog.names import Index
 from labkit.catalog.specs import Confidence, ModelSpec, Provenance
+from labkit.catalog.spellings import squeezed, without_quantizer
 
 
 @cache
 def records(snapshot: str) -> dict[str, dict[str, Any]]:
-    """The stored models by name: aliases, source, date, note and configuration fields."""
+    """The stored models by name: aliases, source, date, confidence, note, configuration."""
     return {record["name"]: record for record in snapshots.records(snapshot, "models")}
 
 
 @cache
 def index(snapshot: str) -> Index:
-    """Names and aliases (hub ids) of the stored models."""
-    return Index("model", {name: record["aliases"] for name, record in records(snapshot).items()})
+    """Names and aliases (hub ids) of the stored models, under any usual spelling."""
+    names = {name: record["aliases"] for name, record in records(snapshot).items()}
+    return Index("model", names, fold=squeezed)
+
+
+def spelled_like(snapshot: str, name: str) -> str | None:
+    """The stored model that `name` means when a quantizer's suffix is left out, or None."""
+    names = index(snapshot)
+    return names.find(name) or names.find(without_quantizer(name))
 
 
 @cache
@@ -42,7 +50,7 @@ def shipped(snapshot: str, name: str) -> ModelSpec:
         provenance=Provenance(
             source=record["source"],
             as_of=date.fromisoformat(record["as_of"]),
-            confidence=Confidence.HIGH,
+            confidence=Confidence(record["confidence"]),
             note=record["note"],
         ),
     )
@@ -59,6 +67,7 @@ def model_from(source: str | Path | Mapping[str, Any]) -> ModelSpec:
     names = index(snapshot)
     if source in names:
         return shipped(snapshot, names.resolve(source))
+    # A folder on this machine comes before a loose reading of its name.
     path = Path(source).expanduser()
     if path.exists() or path.suffix == ".json" or source.startswith((".", "/", "~")):
         return spec_from_file(path)

@@ -18,7 +18,7 @@ def count(shape: Architecture, family: Family) -> ParamCounts:
     norm = shape.hidden * (2 if family.norm_bias else 1)
     matrices, rest = _attention(shape, family)
     linear += shape.layers * matrices
-    other += shape.layers * (rest + family.norms * norm)
+    other += shape.layers * (rest + shape.norms * norm)
 
     dense_layers = shape.layers - sum(shape.moe_mask)
     matrices, rest = _mlp(shape, shape.mlp_width, family.gated)
@@ -38,7 +38,7 @@ def count(shape: Architecture, family: Family) -> ParamCounts:
     if shape.embedding_width != shape.hidden:  # OPT-350M projects in and out of a narrower table
         linear += 2 * shape.embedding_width * shape.hidden
     other += norm * (shape.final_norm + family.embedding_norm)
-    other += shape.vocab if family.head_bias else 0
+    other += shape.vocab if shape.head_bias else 0
     table = shape.vocab * shape.embedding_width
     return ParamCounts(
         embedding=table,

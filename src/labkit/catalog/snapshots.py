@@ -42,7 +42,7 @@ def resolve(snapshot: str | None) -> str:
 
 def _text(snapshot: str, file: str) -> str:
     try:
-        return _root().joinpath(snapshot, file).read_text(encoding="utf-8")
+        return _root().joinpath(snapshot, *file.split("/")).read_text(encoding="utf-8")
     except FileNotFoundError:
         raise CatalogError(f"Snapshot {snapshot} has no table {file}.") from None
 
@@ -53,6 +53,12 @@ def rows(snapshot: str, table: str) -> Iterator[dict[str, str]]:
 
 
 def records(snapshot: str, table: str) -> list[dict[str, Any]]:
-    """The records of a JSON table."""
-    value: list[dict[str, Any]] = json.loads(_text(snapshot, f"{table}.json"))
-    return value
+    """The records of a JSON table: one folder with a file for each publisher, in that order."""
+    folder = _root().joinpath(snapshot, table)
+    if not folder.is_dir():
+        raise CatalogError(f"Snapshot {snapshot} has no table {table}.")
+    files = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".json"))
+    found: list[dict[str, Any]] = []
+    for file in files:
+        found += json.loads(_text(snapshot, f"{table}/{file}"))
+    return found

@@ -167,7 +167,7 @@ def model_columns() -> list[Column[ModelSpec]]:
         Column("layers", layers, right=False),
         Column("heads/KV", heads),
         Column("experts", experts, right=False, optional=True),
-        Column("context", lambda m: number(m.max_context)),
+        Column("context", lambda m: number(m.max_context), optional=True),
         Column("stored as", lambda m: m.native_format, right=False, optional=True),
     ]
 
