@@ -18,7 +18,7 @@ LAB ?=
 export TORCH TORCH_VERSION TORCH_INDEX LEARNER LAB
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-heavy setup wheel lock
+.PHONY: help lab test test-heavy bench setup wheel lock
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*##/ { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ test:  ## set up everything and run all checks and tests
 
 test-heavy:  ## what takes minutes: the wheel and the release pack, installed into bare environments
 	@$(PYTHON) -m tools.setup test-heavy
+
+bench:  ## how fast the sizing engine is, beside public tools
+	@$(PYTHON) -m tools.setup bench
 
 setup:  ## set up everything, wait for torch and the weights, start nothing
 	@$(PYTHON) -m tools.setup setup

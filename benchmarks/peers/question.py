@@ -29,7 +29,6 @@ class Question:
     family: str
     config: dict[str, Any]
     parameters: int
-    head_parameters: int
     gated_mlp: bool
     gpu: str
     memory_bytes: int

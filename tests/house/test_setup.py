@@ -32,7 +32,7 @@ def make(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def test_help_is_the_default_and_lists_every_target(root: Path) -> None:
     shown = make(root).stdout
     assert shown == make(root, "help").stdout
-    for target in ("lab", "test", "test-heavy", "setup", "wheel", "lock", "help"):
+    for target in ("lab", "test", "test-heavy", "bench", "setup", "wheel", "lock", "help"):
         assert f"make {target} " in shown
 
 
@@ -45,7 +45,7 @@ def test_a_name_that_is_no_command_is_told_the_usage(root: Path) -> None:
         check=False,
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "usage: python -m tools.setup lab|test|setup|test-heavy|wheel|lock\n"
+    assert done.stderr == "usage: python -m tools.setup lab|test|setup|test-heavy|bench|wheel|lock\n"
 
 
 def test_the_set_up_itself_uses_the_standard_library_alone(root: Path) -> None:

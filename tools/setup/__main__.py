@@ -12,6 +12,7 @@ COMMANDS = {
     "test": "tools.setup.checks",
     "setup": "tools.setup.ready",
     "test-heavy": "tools.setup.heavy",
+    "bench": "tools.setup.bench",
     "wheel": "tools.setup.wheel",
     "lock": "tools.setup.lock",
 }

@@ -1,0 +1,117 @@
+"""From labkit's catalogue to the plain numbers of a `Question`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.peers.question import Question
+from labkit.catalog import Catalog
+from labkit.catalog.specs import Accelerator, ModelSpec
+
+# Bits of one stored weight, scales included: 4-bit integers in groups of 128 (GPTQ, AWQ, gpt-fast),
+# bitsandbytes' NF4 with one fp32 scale per 64, llama.cpp's q4_0 (18 bytes per 32) and q4_k_m mix.
+BITS = {
+    "fp32": 32.0,
+    "fp16": 16.0,
+    "bf16": 16.0,
+    "fp8": 8.0,
+    "int8": 8.0,
+    "bnb8": 8.0,
+    "awq4": 4.15625,
+    "gptq4": 4.15625,
+    "int4": 4.15625,
+    "bnb4": 4.5,
+    "q4_0": 4.5,
+    "q4_k_m": 4.85,
+}
+
+# Architectures whose MLP has two matrices; the others have a gate as a third.
+_UNGATED = ("gptj", "gpt_neox", "gpt2", "falcon", "opt", "bloom", "mpt")
+
+
+def question_of(
+    name: str,
+    model: ModelSpec,
+    accelerator: Accelerator | None,
+    *,
+    engine: str,
+    family: str,
+    weights: str,
+    kv_bits: int = 16,
+    tensor_parallel: int = 1,
+    batch: int = 1,
+    prompt_tokens: int,
+    output_tokens: int,
+    static: bool = True,
+    host: str = "CPU",
+    host_bandwidth: float = 0.0,
+) -> Question:
+    """One run as plain numbers; `accelerator` None is the host's CPU at `host_bandwidth` bytes/s.
+
+    Raises KeyError for a word in `weights` that is not in `BITS`.
+    """
+    flops = {} if accelerator is None else {k: v for k, v in accelerator.flops.items() if v > 0}
+    # A NeuronCore is a part of its chip: tensor parallel counts cores.
+    share = 1.0 if accelerator is None else 1.0 / accelerator.cores
+    return Question(
+        id=name,
+        engine=engine,
+        family=family,
+        config=dimensions(model),
+        parameters=model.params.total,
+        gated_mlp=_architecture(model) not in _UNGATED,
+        gpu=host if accelerator is None else accelerator.name,
+        memory_bytes=0 if accelerator is None else round(accelerator.memory_bytes * share),
+        bandwidth=host_bandwidth
+        if accelerator is None
+        else accelerator.bandwidth_bytes_per_s * share,
+        flops={k: v * share for k, v in flops.items()},
+        link="" if accelerator is None else accelerator.link,
+        link_bytes_per_s=0.0 if accelerator is None else accelerator.link_bytes_per_s,
+        weights=weights,
+        bits_per_weight=BITS[weights],
+        kv_bits=kv_bits,
+        tensor_parallel=tensor_parallel,
+        batch=batch,
+        prompt_tokens=prompt_tokens,
+        output_tokens=output_tokens,
+        static=static,
+    )
+
+
+def dimensions(model: ModelSpec) -> dict[str, Any]:
+    """The model's sizes under the names that Hugging Face's Llama configuration has for them."""
+    attention = model.attention[0]
+    published = Catalog.load().config(model.name)
+    width = model.hidden_size
+    inner = (published.get(key) for key in ("intermediate_size", "n_inner", "ffn_hidden_size"))
+    return {
+        "model_type": _architecture(model),
+        "hidden_size": width,
+        "num_hidden_layers": model.layers,
+        "num_attention_heads": attention.heads,
+        "num_key_value_heads": attention.kv_heads,
+        "head_dim": attention.head_dim,
+        "intermediate_size": next((size for size in inner if size), 4 * width),
+        "vocab_size": model.vocab_size,
+        "tie_word_embeddings": model.params.tied,
+    }
+
+
+def _architecture(model: ModelSpec) -> str:
+    return str(Catalog.load().config(model.name)["model_type"])
+
+
+def example() -> Question:
+    """The run that calls are timed on: llama-3-8b in fp16, one L40S, 512 + 256 tokens, batch 1."""
+    catalog = Catalog.load()
+    return question_of(
+        "example",
+        catalog.model("llama-3-8b"),
+        catalog.accelerator("L40S"),
+        engine="vllm",
+        family="serving",
+        weights="fp16",
+        prompt_tokens=512,
+        output_tokens=256,
+    )
