@@ -56,7 +56,7 @@ def test_the_issues_example_as_json(capsys):
     assert result["bound"] == "memory"
     assert result["usd_per_hour"] == 1.861
     names = {term["name"]: term["value"] for term in result["terms"]}
-    assert names["sequences mid-generation"] == 29
+    assert names["sequences mid-generation"] == 32
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -70,8 +70,8 @@ def test_the_example_for_people(width, explain, capsys, monkeypatch):
     assert captured.err == ""
     assert "\x1b" not in captured.out
     assert max(map(len, captured.out.splitlines())) <= width
-    assert "Does not fit. 24 of 32 sequences run at once, the rest wait." in out
-    assert "24 of 32 sequences fit at full length (768 tokens, 600.0 MiB each" in out
+    assert "Does not fit. 27 of 32 sequences run at once, the rest wait." in out
+    assert "27 of 32 sequences fit at full length (768 tokens, 600.0 MiB each" in out
     assert "mid-generation 640 (prompt + output / 2). Fits means full length." in out
     assert "prior band, not yet calibrated" in out
     assert "days old" in out
@@ -84,12 +84,12 @@ def test_the_example_for_people(width, explain, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("batch", "verdict"),
     [
-        (1, "Fits: 1 sequence at full length (768 tokens). Up to 24 would fit. │"),
-        (2, "Fits: both sequences at full length (768 tokens). Up to 24 would fit. │"),
-        (8, "Fits: all 8 sequences at full length (768 tokens). Up to 24 would fit. │"),
-        (24, "Fits: all 24 sequences at full length (768 tokens). No more would fit. Not certain:"),
-        (25, "Does not fit. 24 of 25 sequences run at once, the other waits."),
-        (26, "Does not fit. 24 of 26 sequences run at once, the rest wait."),
+        (1, "Fits: 1 sequence at full length (768 tokens). Up to 27 would fit. │"),
+        (2, "Fits: both sequences at full length (768 tokens). Up to 27 would fit. │"),
+        (8, "Fits: all 8 sequences at full length (768 tokens). Up to 27 would fit. │"),
+        (27, "Fits: all 27 sequences at full length (768 tokens). No more would fit. Not certain:"),
+        (28, "Does not fit. 27 of 28 sequences run at once, the other waits."),
+        (29, "Does not fit. 27 of 29 sequences run at once, the rest wait."),
     ],
 )
 def test_the_verdict_counts_right(batch, verdict, capsys, monkeypatch):

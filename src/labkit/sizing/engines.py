@@ -1,16 +1,16 @@
 """Engines: what each one runs on, which formats it takes, and what memory it keeps for itself.
 
-`utilization` is the default share of device memory: of the total in vLLM and SGLang (the pool is
-share x usable - weights - overhead), of what is free after loading in TensorRT-LLM and LMDeploy
-(share x (usable - weights - overhead)).
+`utilization` is the default share of device memory: of the total in vLLM (the pool is share x
+usable - weights - overhead) and SGLang, of what is free after loading in TensorRT-LLM and LMDeploy
+(share x (usable - weights - overhead)). vLLM's and SGLang's depend on version and card
+(`engine_defaults`); what stands here for them is that of the newest version.
 
 `overhead` is everything that is neither weights nor cache: context, activations of the largest
-step, sampler buffers, CUDA graphs. It is a prior with a range:
+step, sampler buffers, CUDA graphs. For vLLM and SGLang `overhead` (the module) models it from
+their logs. The other engines have a prior with a range; that of the serving engines:
 low: 0.15 GiB, the least that public vLLM logs imply;
-mid: 0.9 GiB + 2.5 % of the weights, about their median (0.6 GiB in all from 0.17 on);
-high: KAITO's 2.3 GiB + 5 % of the weights per GPU. On cards of 70 GiB and more other than A100,
-vLLM up to 0.15 warmed its sampler with 1,024 sequences: the high end there is at least
-9.7 x 1,024 x vocabulary x 4 bytes + 0.6 GiB.
+mid: 0.9 GiB + 2.5 % of the weights, about the median of those logs;
+high: KAITO's 2.3 GiB + 5 % of the weights per GPU.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from labkit.contract.errors import UnknownNameError
-
-GIB = 2**30
+from labkit.sizing.bands import Band
+from labkit.sizing.units import GIB
 
 _FLOATS = ("fp32", "fp16", "bf16")
 _ALL_WEIGHTS = (*_FLOATS, "fp8", "int8", "int4", "mxfp4", "nvfp4")
@@ -98,7 +98,7 @@ _LIST = (
         kinds=("gpu",),
         weight_formats=_ALL_WEIGHTS,
         kv_formats=(*_FLOATS, "fp8"),
-        utilization=0.90,
+        utilization=0.92,
         overhead=_SERVING,
         min_compute_capability=7.0,
     ),
@@ -214,6 +214,16 @@ def engine_named(name: str) -> Engine:
     if key not in ENGINES:
         raise UnknownNameError("engine", name, ENGINES)
     return ENGINES[key]
+
+
+def prior_overhead(engine: Engine, weights_bytes: float) -> Band:
+    """Bytes per device of the engine's prior, with `weights_bytes` of weights on the device."""
+    prior = engine.overhead
+    return Band(
+        prior.low_bytes + prior.low_share * weights_bytes,
+        prior.mid_bytes + prior.mid_share * weights_bytes,
+        prior.high_bytes + prior.high_share * weights_bytes,
+    )
 
 
 def loader_named(name: str) -> Loader:

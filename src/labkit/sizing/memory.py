@@ -3,7 +3,8 @@
 pool = utilization x usable - weights / TP - overhead, where the engine counts its share of the
 total; utilization x (usable - weights / TP - overhead) where it counts what is free after loading.
 All bytes are per device of the tensor-parallel group, as engines log them; tokens and sequences
-are of the whole replica. The overhead is a band (`engines`), so the counts have a range too.
+are of the whole replica. `usable` is what engines log as the card's total, where a log was seen,
+else what the API names. The overhead is a band (`overhead`, `engines`), so counts have a range.
 """
 
 from __future__ import annotations
@@ -14,13 +15,18 @@ from dataclasses import dataclass
 from labkit.catalog.specs import ModelSpec
 from labkit.sizing.bands import Band
 from labkit.sizing.device import Device
-from labkit.sizing.engines import GIB, Engine
+from labkit.sizing.engine_defaults import Card, Defaults, sglang_defaults, vllm_defaults
+from labkit.sizing.engines import Engine, prior_overhead
 from labkit.sizing.inputs import EngineConfig
 from labkit.sizing.kv import kv_bytes_per_sequence, kv_bytes_per_token, max_cached_tokens
+from labkit.sizing.overhead import (
+    OverheadCase,
+    OverheadPart,
+    sglang_parts,
+    vllm_overhead,
+    vllm_parts,
+)
 from labkit.sizing.weights import device_weight_bytes
-
-_WARM_UP_SEQUENCES = 1024
-_BIG_CARD_BYTES = 70 * GIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,48 +61,87 @@ def memory_budget(
     tensor_parallel_size: int,
 ) -> MemoryBudget:
     """The budget of one device of a group of `tensor_parallel_size`."""
-    weights = device_weight_bytes(model, config.weight_format, tensor_parallel_size)
-    overhead = overhead_band(model, device, engine, weights)
-    utilization = (
-        engine.utilization
-        if config.gpu_memory_utilization is None
-        else config.gpu_memory_utilization
-    )
+    n = tensor_parallel_size
+    weights = device_weight_bytes(model, config.weight_format, n)
+    usable = engine_visible_bytes(device)
+    overhead = overhead_band(model, device, engine, config, n)
+    utilization = utilization_of(model, device, engine, config, n)
     # More overhead leaves less pool: the ends swap.
     low, mid, high = (
-        _pool(device.usable_bytes, utilization, weights, kept, engine.utilization_of)
+        _pool(usable, utilization, weights, kept, engine.utilization_of)
         for kept in (overhead.high, overhead.mid, overhead.low)
     )
-    per_token = kv_bytes_per_token(
-        model, config.kv_format, tensor_parallel_size=tensor_parallel_size
-    )
+    per_token = kv_bytes_per_token(model, config.kv_format, tensor_parallel_size=n)
     return MemoryBudget(
-        usable_bytes=device.usable_bytes,
+        usable_bytes=usable,
         utilization=utilization,
         weights_bytes=weights,
         overhead=overhead,
-        pool=Band(low, mid, high),
+        pool=Band(low, mid, high, overhead.kind),
         kv_bytes_per_token=per_token,
         max_cached_tokens=max_cached_tokens(mid, per_token, config.block_tokens),
         utilization_of=engine.utilization_of,
     )
 
 
-def overhead_band(model: ModelSpec, device: Device, engine: Engine, weights_bytes: float) -> Band:
-    """Bytes per device that are neither weights nor cache, as the engine's prior has them."""
-    prior = engine.overhead
-    high = prior.high_bytes + prior.high_share * weights_bytes
-    if (
-        engine.family == "serving"
-        and device.usable_bytes >= _BIG_CARD_BYTES
-        and not _is_a100(device)
-    ):
-        high = max(high, 9.7 * _WARM_UP_SEQUENCES * model.vocab_size * 4 + 0.6 * GIB)
-    return Band(
-        prior.low_bytes + prior.low_share * weights_bytes,
-        prior.mid_bytes + prior.mid_share * weights_bytes,
-        high,
-    )
+def engine_visible_bytes(device: Device) -> float:
+    """What an engine on this device logs as its total: the driver keeps a little back."""
+    accelerator = device.accelerator
+    if accelerator is None or not accelerator.engine_visible_bytes:
+        return device.usable_bytes
+    return min(device.usable_bytes, float(accelerator.engine_visible_bytes))
+
+
+def utilization_of(
+    model: ModelSpec,
+    device: Device,
+    engine: Engine,
+    config: EngineConfig,
+    tensor_parallel_size: int,
+) -> float:
+    """The share of memory: the one asked for, else the engine's default in that version."""
+    if config.gpu_memory_utilization is not None:
+        return config.gpu_memory_utilization
+    defaults = _defaults(model, device, engine, config, tensor_parallel_size)
+    return defaults.gpu_memory_utilization if defaults else engine.utilization
+
+
+def overhead_band(
+    model: ModelSpec,
+    device: Device,
+    engine: Engine,
+    config: EngineConfig,
+    tensor_parallel_size: int,
+) -> Band:
+    """Bytes per device that are neither weights nor cache."""
+    defaults = _defaults(model, device, engine, config, tensor_parallel_size)
+    if defaults is None:
+        weights = device_weight_bytes(model, config.weight_format, tensor_parallel_size)
+        return prior_overhead(engine, weights)
+    if engine.name == "sglang":
+        share = config.gpu_memory_utilization or defaults.gpu_memory_utilization
+        return sglang_parts(share)[0].size
+    return vllm_overhead(_case(model, device, config, tensor_parallel_size, defaults))
+
+
+def overhead_parts(
+    model: ModelSpec,
+    device: Device,
+    engine: Engine,
+    config: EngineConfig,
+    tensor_parallel_size: int,
+) -> tuple[OverheadPart, ...]:
+    """The parts of `overhead_band` by name, with source; their mids add up to its mid.
+
+    Its ends are wider than the parts' sums by the spread of the fit.
+    """
+    defaults = _defaults(model, device, engine, config, tensor_parallel_size)
+    if defaults is None:
+        band = overhead_band(model, device, engine, config, tensor_parallel_size)
+        return (OverheadPart("all of it", band, engine.overhead.source),)
+    if engine.name == "sglang":
+        return sglang_parts(config.gpu_memory_utilization or defaults.gpu_memory_utilization)
+    return vllm_parts(_case(model, device, config, tensor_parallel_size, defaults))
 
 
 def max_sequences(
@@ -132,5 +177,53 @@ def _pool(usable: float, utilization: float, weights: float, overhead: float, of
     return utilization * usable - weights - overhead
 
 
-def _is_a100(device: Device) -> bool:
-    return device.accelerator is not None and device.accelerator.name.startswith("A100")
+def _defaults(
+    model: ModelSpec,
+    device: Device,
+    engine: Engine,
+    config: EngineConfig,
+    tensor_parallel_size: int,
+) -> Defaults | None:
+    """The engine's defaults on this device; None for engines without a model of their own."""
+    if engine.name == "vllm":
+        return vllm_defaults(
+            config.engine_version, card_of(device), max_model_len=model.max_context or None
+        )
+    if engine.name == "sglang":
+        return sglang_defaults(config.engine_version, card_of(device), tensor_parallel_size)
+    return None
+
+
+def card_of(device: Device) -> Card:
+    """The device as the engines' defaults look at it."""
+    accelerator = device.accelerator
+    capability = accelerator.compute_capability if accelerator else ""
+    return Card(
+        engine_visible_bytes(device),
+        is_a100=accelerator is not None and accelerator.name.startswith("A100"),
+        before_ampere=bool(capability) and float(capability) < 8.0,
+    )
+
+
+def _case(
+    model: ModelSpec,
+    device: Device,
+    config: EngineConfig,
+    tensor_parallel_size: int,
+    defaults: Defaults,
+) -> OverheadCase:
+    params = model.params
+    sequences = config.max_num_seqs or max(config.batch, defaults.max_num_seqs)
+    return OverheadCase(
+        engine="vllm",
+        version=config.engine_version,
+        tensor_parallel_size=tensor_parallel_size,
+        layer_parameters=(params.linear + params.experts) / max(1, model.layers),
+        moe=model.moe is not None,
+        vocab_size=model.vocab_size,
+        max_num_seqs=sequences,
+        max_num_batched_tokens=config.max_num_batched_tokens
+        or max(sequences, defaults.max_num_batched_tokens),
+        before_ampere=card_of(device).before_ampere,
+        generates=model.kind == "decoder",
+    )

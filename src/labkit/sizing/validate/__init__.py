@@ -1,0 +1,1 @@
+"""The engine against published rows: measurements and memory logs."""
