@@ -23,14 +23,14 @@ def main() -> int:
         f"labkit's speed on {platform.machine()}, Python {platform.python_version()}, one thread."
     )
     print("Medians. Times depend on the machine; the ratios do less.\n")
-    print(f"  {'labkit':<44}{'measured':>18}{'goal':>18}")
+    print(f"  {'labkit':<40}{'measured':>24}{'goal':>24}")
     values = {}
     for speed in SPEEDS:
         values[speed.name] = value = speed.measure()
         sign = "≥" if speed.more_is_better else "≤"
         goal = f"{sign} {figure(speed.goal)} {speed.unit}"
         mark = "" if speed.met(value) else "  missed"
-        print(f"  {speed.name:<44}{figure(value) + ' ' + speed.unit:>18}{goal:>18}{mark}")
+        print(f"  {speed.name:<40}{figure(value) + ' ' + speed.unit:>24}{goal:>24}{mark}")
 
     own = values[SPEEDS[0].name]
     print(f"\n  {'one answer: llama-3-8b, L40S, 512 + 256 tokens':<48}{'µs':>12}  beside labkit")

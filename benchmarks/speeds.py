@@ -40,6 +40,41 @@ def estimate_microseconds() -> float:
     return seconds_per_call(lambda: estimate(model, instance, config, workload)) * 1e6
 
 
+def simulated_per_minute() -> float:
+    """Requests per wall minute of continuous batching: 20,000 chats on 64 slots, near saturation.
+
+    Log-normal lengths (mean 512 + 256), paged cache of 100,000 tokens, chunked prefill, step times
+    of the order of an 8B model on an L40S.
+    """
+    from labkit.sizing.lengths import parse_lengths
+    from labkit.sizing.simulation import (
+        AffineSteps,
+        ContinuousBatching,
+        KVCache,
+        Poisson,
+        Traffic,
+        simulate,
+    )
+
+    requests = 20_000
+    traffic = Traffic(
+        prompt=parse_lengths("lognormal:mean=512,sigma=0.8,max=4096"),
+        output=parse_lengths("lognormal:mean=256,sigma=0.8,max=2048"),
+        arrivals=Poisson(4.0),
+        requests=requests,
+    )
+    steps = AffineSteps(
+        step=0.021, per_prefill_token=7e-5, per_sequence=1e-5, per_cached_token=1.6e-7
+    )
+    scheduler = ContinuousBatching(max_num_seqs=64)
+    kv = KVCache(blocks=6_250)
+
+    def run() -> object:
+        return simulate(traffic, scheduler, steps, kv=kv)
+
+    return requests / seconds_per_call(run, warm_up=0, calls=2) * 60
+
+
 def import_seconds() -> float:
     """`import labkit` in a new Python, without the time that Python itself takes to start."""
     code = "import time; start = time.perf_counter(); import labkit; "
@@ -51,5 +86,6 @@ def import_seconds() -> float:
 
 SPEEDS = (
     Speed("estimate, the numbers of one set-up", "µs", 50, False, estimate_microseconds),
+    Speed("simulator, continuous batching", "requests/min", 1e5, True, simulated_per_minute),
     Speed("import labkit", "s", 0.3, False, import_seconds),
 )
