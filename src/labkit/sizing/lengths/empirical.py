@@ -40,13 +40,11 @@ class Empirical:
         total = math.fsum(given)
         if total <= 0.0:
             raise SizingError("At least one length must have a weight above 0.")
-        seen = sorted(
-            (value, weight / total) for value, weight in zip(self.values, given, strict=True)
-        )
-        shares = tuple(share for _, share in seen)
+        seen = sorted(zip(self.values, given, strict=True))
+        shares = tuple(weight / total for _, weight in seen)
         object.__setattr__(self, "values", tuple(value for value, _ in seen))
         if self.weights is not None:
-            object.__setattr__(self, "weights", tuple(share * total for share in shares))
+            object.__setattr__(self, "weights", tuple(weight for _, weight in seen))
         object.__setattr__(self, "shares", shares)
         object.__setattr__(self, "_rising", (*tuple(accumulate(shares))[:-1], 1.0))
 

@@ -27,7 +27,7 @@ EXAMPLES = (
     "or values:128=0.7,2048=0.3"
 )
 _WHOLE = re.compile(r"\d{1,9}")
-_NUMBER = re.compile(r"(\d{1,9}(\.\d{0,12})?|\.\d{1,12})([eE][-+]?\d{1,2})?")
+_NUMBER = re.compile(r"(\d{1,9}(\.\d{0,20})?|\.\d{1,20})([eE][-+]?\d{1,2})?")
 _LONGEST_TEXT = 100_000
 
 

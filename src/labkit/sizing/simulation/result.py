@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 PERCENTILES = (50.0, 90.0, 95.0, 99.0)
-_GAP_RESOLUTION = 0.01  # a run of gaps is split into pieces that differ by at most this share
+_GAP_RESOLUTION = 0.005  # a run of gaps is split into pieces that differ by at most this share
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,13 @@ class Gaps:
         if not self.count:
             return float("nan")
         spread = np.abs(self.last - self.first) / np.minimum(self.first, self.last)
-        pieces = np.clip(np.ceil(spread / _GAP_RESOLUTION).astype(np.int64), 1, self.steps)
+        pieces = np.maximum(np.ceil(spread / _GAP_RESOLUTION), 1).astype(np.int64)
+        single = 2 * pieces > self.steps  # then each step is its own piece
+        pieces = np.where(single, self.steps, pieces)
         run = np.repeat(np.arange(len(pieces)), pieces)
         piece = np.arange(len(run)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-        place = (piece + 0.5) / pieces[run]
+        steps_in = np.maximum(self.steps - 1, 1)[run]
+        place = np.where(single[run], piece / steps_in, (piece + 0.5) / pieces[run])
         seconds = self.first[run] + (self.last - self.first)[run] * place
         weights = (self.steps * self.sequences)[run] / pieces[run]
         order = np.argsort(seconds, kind="stable")

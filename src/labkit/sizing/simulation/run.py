@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from labkit.sizing.checks import SizingError, require_count
+from labkit.sizing.checks import SizingError
 from labkit.sizing.simulation.blocks import BlockPool, KVCache
 from labkit.sizing.simulation.journal import Journal
 from labkit.sizing.simulation.recorder import Recorder
@@ -48,7 +48,8 @@ def simulate(
     tokens (None: no limit). timeline: also note who held which slot when.
     Raises `SizingError` where a request could never run, even alone.
     """
-    require_count("seed", seed, minimum=0)
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise SizingError(f"seed must be a whole number of at least 0, not {seed!r}.")
     cache = kv or KVCache()
     requests = traffic.draw(seed)
     _require_room(requests, cache)
