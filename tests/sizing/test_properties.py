@@ -23,8 +23,8 @@ from labkit.sizing import (
     resident_weight_bytes,
     streamed_weight_bytes,
 )
+from labkit.sizing.efficiency import build_link, shipped
 from labkit.sizing.engines import ENGINES
-from labkit.sizing.parallel import effective_bandwidth
 from labkit.sizing.weights import device_weight_bytes
 from tests.sizing.sizing_specs import (
     A10G,
@@ -215,13 +215,14 @@ def test_an_all_reduce_costs_more_with_more_bytes_and_less_with_more_bandwidth(
 
 @given(st.sampled_from([2, 3, 4, 6, 8]))
 def test_pcie_bandwidth_falls_with_the_number_of_peers(n):
-    assert effective_bandwidth(n, "pcie", 32e9) >= effective_bandwidth(n + 1, "pcie", 32e9)
+    pcie = build_link(shipped(), "pcie")
+    assert pcie.bandwidth(n, 32e9) >= pcie.bandwidth(n + 1, 32e9)
 
 
 def test_pcie_effective_bandwidth_is_that_of_the_operator_tables():
     implied = {2: 15e9, 4: 3.7e9, 8: 1.8e9}
     for n, rate in implied.items():
-        assert math.isclose(effective_bandwidth(n, "pcie", 32e9), rate, rel_tol=0.03)
+        assert math.isclose(build_link(shipped(), "pcie").bandwidth(n, 32e9), rate, rel_tol=0.03)
 
 
 @given(hit_rates, hit_rates)

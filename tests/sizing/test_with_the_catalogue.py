@@ -8,10 +8,10 @@ import pytest
 
 from labkit.catalog import Catalog
 from labkit.sizing import EngineConfig, Workload, estimate, kv_bytes_per_token
-from labkit.sizing.bands import STEP_PRIORS, accelerator_class
+from labkit.sizing.efficiency import efficiency_of, hardware_class
 from labkit.sizing.engines import ENGINES, LOADERS
 from labkit.sizing.explain import explain
-from labkit.sizing.parallel import LINK_PRIORS
+from labkit.sizing.variants import variant_of
 from tests.sizing.sizing_specs import ALL_MODELS
 
 CATALOG = Catalog.load()
@@ -50,24 +50,30 @@ def test_hand_built_specs_agree_with_the_catalogue():
         assert kv_bytes_per_token(shipped) == kv_bytes_per_token(model)
 
 
-def test_the_prior_tables_cover_every_accelerator_and_engine():
-    for accelerator in CATALOG.accelerators():
-        kind = "neuron" if accelerator.vendor == "AWS" else "gpu"
+def test_every_engine_has_an_efficiency_on_every_accelerator_it_runs_on():
+    for accelerator in [*CATALOG.accelerators(), None]:
+        kind = "cpu" if accelerator is None else "neuron" if accelerator.vendor == "AWS" else "gpu"
         for engine in ENGINES.values():
-            if kind in engine.kinds:
-                assert (engine.family, accelerator_class(accelerator)) in STEP_PRIORS
-    assert ("llama.cpp", "cpu") in STEP_PRIORS
+            if kind not in engine.kinds:
+                continue
+            for version in (None, "1.0"):
+                for bits in ("16-bit", "8-bit", "4-bit"):
+                    for link in ("pcie", "nvlink", "neuronlink"):
+                        found = efficiency_of(
+                            variant_of(engine, version), hardware_class(accelerator), bits, link
+                        )
+                        _shares_of_a_roof(found)
     assert {engine.loader for engine in ENGINES.values()} <= set(LOADERS)
 
 
-def test_priors_are_shares_of_the_roofline():
-    for prior in STEP_PRIORS.values():
-        for band in (prior.mbu, prior.mfu):
-            assert 0 < band.low <= band.mid <= band.high <= 1
-        assert 0 <= prior.layer_seconds.low <= prior.layer_seconds.mid <= prior.layer_seconds.high
-    for link in LINK_PRIORS.values():
-        assert max(link.share_of_two, link.share_of_more) <= 1
-        assert link.alpha_spread == tuple(sorted(link.alpha_spread))
+def _shares_of_a_roof(efficiency):
+    for share in (efficiency.mbu, efficiency.mbu_kv, efficiency.mfu, efficiency.mfu_decode):
+        assert 0 < share < 1
+    assert max(efficiency.link.share_of_two, efficiency.link.share_of_more) < 1
+    for seconds in (efficiency.layer_seconds, efficiency.step_seconds, efficiency.prompt_seconds):
+        assert seconds >= 0
+    for spread in efficiency.spreads.values():
+        assert 0 < spread.low <= 1 <= spread.high
 
 
 def test_13b_fp16_batch_32_on_g6e_xlarge():

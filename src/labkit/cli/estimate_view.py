@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from labkit.sizing.bands import Band
+from labkit.sizing.efficiency import Spread
 from labkit.sizing.estimate import Estimate
 from labkit.sizing.explain import explain
 from labkit.sizing.memory import max_sequences
@@ -174,7 +175,7 @@ def _notes(e: Estimate, today: date) -> Iterable[str]:
     elif e.decode is None:
         yield "Nothing runs, so times, throughput and cost are not estimated."
     if e.decode is not None:
-        yield "Ranges are a prior band, not yet calibrated: shares of the roofline as published."
+        yield from _range_note(e.decode.spread)
     if e.price is not None:
         yield _price(e, today)
     idle = e.device.count - e.tensor_parallel_size
@@ -185,6 +186,16 @@ def _notes(e: Estimate, today: date) -> Iterable[str]:
         yield f"Low confidence in {accelerator.name}: {accelerator.provenance.note}"
     if e.model.note:
         yield f"{e.model.name}: {e.model.note}"
+
+
+def _range_note(spread: Spread) -> Iterator[str]:
+    if spread.kind == "fit":
+        yield (
+            f"Ranges hold what {spread.rows} published measurements of this class were off by; "
+            "docs/accuracy.md has the table."
+        )
+    else:
+        yield "Ranges are a prior: no published measurement of this class was fitted."
 
 
 def _price(e: Estimate, today: date) -> str:

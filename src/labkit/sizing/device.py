@@ -85,5 +85,25 @@ def device_of(instance: Instance) -> Device:
     )
 
 
+def device_from(accelerator: Accelerator, count: int = 1, link: str | None = None) -> Device:
+    """The same for accelerators that no instance type names: a published measurement's machine.
+
+    `count` accelerators of which each is one device, or `cores` devices on a Neuron chip; `link`
+    None is the accelerator's own.
+    """
+    neuron = accelerator.cores > 1
+    return Device(
+        noun="NeuronCore" if neuron else accelerator.name,
+        count=count * accelerator.cores,
+        usable_bytes=accelerator.usable_bytes / accelerator.cores,
+        bandwidth=accelerator.bandwidth_bytes_per_s / accelerator.cores,
+        share=1.0 / accelerator.cores,
+        accelerator=accelerator,
+        link="neuronlink" if neuron else link or accelerator.link,
+        link_bytes_per_s=accelerator.link_bytes_per_s,
+        cores_per_chip=accelerator.cores,
+    )
+
+
 def _slice(instance: Instance, accelerator: Accelerator) -> str:
     return f"{accelerator.name} slice (1/{1 / instance.accelerator_fraction:.0f})"

@@ -16,13 +16,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from labkit.catalog.specs import Instance, ModelSpec, Price
-from labkit.sizing.bands import Band, StepPrior, step_prior
+from labkit.sizing.bands import Band
 from labkit.sizing.cost import usd_per_million_band
 from labkit.sizing.device import Device, device_of
+from labkit.sizing.efficiency import Efficiency, efficiency_of, format_class, hardware_class
 from labkit.sizing.engines import DEFAULT_ENGINE, Engine, Loader, engine_named, loader_named
 from labkit.sizing.inputs import EngineConfig, Workload
 from labkit.sizing.memory import MemoryBudget, max_sequences, memory_budget
-from labkit.sizing.parallel import valid_tensor_parallel_sizes
+from labkit.sizing.parallel import link_kind, valid_tensor_parallel_sizes
 from labkit.sizing.refusal import (
     BLOCKING,
     STILL_TIMED,
@@ -31,7 +32,9 @@ from labkit.sizing.refusal import (
     RefusalCode,
     refuse,
 )
-from labkit.sizing.step import StepTime, decode_step, prefill_step
+from labkit.sizing.step import StepTime, step_time
+from labkit.sizing.variants import variant_of
+from labkit.sizing.work import decode_work, prefill_work
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ class Estimate:
     running_sequences: int
     refusals: tuple[Refusal, ...]
     memory: MemoryBudget
-    prior: StepPrior | None
+    efficiency: Efficiency | None
     decode: StepTime | None
     prefill: StepTime | None
     ttft_ms: Band | None
@@ -100,27 +103,17 @@ def estimate(
 
     full, middle = room(workload.full_length), room(workload.mean_context)
     running = 0 if blocking - STILL_TIMED else min(config.batch, full)
-    prior = decode = prefill = None
+    efficiency = decode = prefill = None
     if running and device.bandwidth > 0:
-        prior = step_prior(engine.family, device.accelerator, config.weight_format)
-        decode = decode_step(
-            model,
-            device,
-            config,
-            prior,
-            batch=running,
-            context=workload.mean_context,
-            tensor_parallel_size=n,
+        fmt = config.weight_format
+        efficiency = efficiency_for(engine, config, device)
+        work = decode_work(model, config, batch=running, context=workload.mean_context, devices=n)
+        decode = step_time(work, device, fmt, efficiency)
+        cached = cached_prompt_tokens(workload)
+        work = prefill_work(
+            model, config, tokens=workload.prompt_tokens - cached, cached=cached, devices=n
         )
-        prefill = prefill_step(
-            model,
-            device,
-            config,
-            prior,
-            prompt_tokens=workload.prompt_tokens,
-            cached_tokens=_cached(workload),
-            tensor_parallel_size=n,
-        )
+        prefill = step_time(work, device, fmt, efficiency)
     # Without FLOP/s a prefill cannot be timed; a decode step is bound by bytes and can.
     ttft = prefill.total if prefill and prefill.compute else None
     tokens_per_s = _throughput(decode, ttft, running, workload.output_tokens)
@@ -143,7 +136,7 @@ def estimate(
         running_sequences=running,
         refusals=tuple(refusals),
         memory=budget,
-        prior=prior,
+        efficiency=efficiency,
         decode=decode,
         prefill=prefill,
         ttft_ms=ttft.times(1e3) if ttft else None,
@@ -166,7 +159,17 @@ def _default_tensor_parallel_size(model: ModelSpec, device: Device) -> int:
     return sizes[-1] if sizes else 1
 
 
-def _cached(workload: Workload) -> int:
+def efficiency_for(engine: Engine, config: EngineConfig, device: Device) -> Efficiency:
+    """The shipped efficiency of an engine with its weight format on a device."""
+    return efficiency_of(
+        variant_of(engine, config.engine_version),
+        hardware_class(device.accelerator),
+        format_class(config.weight_format),
+        link_kind(device.link),
+    )
+
+
+def cached_prompt_tokens(workload: Workload) -> int:
     """Prompt tokens that the prefix cache holds; the last token is always computed."""
     hit = int(workload.prompt_tokens * workload.prefix_hit_rate)
     return min(hit, workload.prompt_tokens - 1)
@@ -195,6 +198,7 @@ def _throughput(
         seconds(prefill.low, step.low),
         seconds(prefill.mid, step.mid),
         seconds(prefill.high, step.high),
+        Band.worst_kind(prefill, step),
     )
     return cycle.under(running * output_tokens)
 

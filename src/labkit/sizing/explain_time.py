@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from labkit.sizing.bands import PRIOR_SOURCE
+from labkit.sizing.efficiency import Efficiency
 from labkit.sizing.estimate import Estimate
-from labkit.sizing.parallel import ALL_REDUCES_PER_LAYER, LINK_PRIORS, link_kind
+from labkit.sizing.parallel import ALL_REDUCES_PER_LAYER
 from labkit.sizing.roofline import compute_dtype
 from labkit.sizing.step import StepTime
 from labkit.sizing.terms import Term, band_term, row_of
@@ -40,13 +40,30 @@ def hardware_terms(e: Estimate) -> Iterator[Term]:
             "FLOP/s",
             "not used, or no source gives it: without it prefill and TTFT are not estimated",
         )
-    if e.prior is not None:
-        note = f"{PRIOR_SOURCE} ({e.prior.name})"
-        yield band_term(section, "MBU", e.prior.mbu, "share of bandwidth", note)
-        yield band_term(section, "MFU", e.prior.mfu, "share of peak", note)
-        yield band_term(
-            section, "host time per layer", e.prior.layer_seconds.times(1e6), "us", note
-        )
+    if e.efficiency is not None:
+        yield from _efficiency_terms(section, e.efficiency, e.tensor_parallel_size)
+
+
+_KINDS = {
+    "fit": "fitted to published measurements",
+    "prior": "prior: a published range, not fitted",
+}
+
+
+def _efficiency_terms(section: str, efficiency: Efficiency, n: int) -> Iterator[Term]:
+    note = f"{_KINDS[efficiency.kind]} ({efficiency.name})"
+    yield Term(section, "MBU, weights", efficiency.mbu, "share of bandwidth", note)
+    yield Term(section, "MBU, KV cache", efficiency.mbu_kv, "share of bandwidth", note)
+    yield Term(section, "MFU, prefill", efficiency.mfu, "share of peak", note)
+    if efficiency.mfu_decode != efficiency.mfu:
+        yield Term(section, "MFU, decode", efficiency.mfu_decode, "share of peak", note)
+    hidden = ", beside the device: what exceeds its time shows" if efficiency.hides_host else ""
+    yield Term(section, "host time per layer", efficiency.layer_seconds * 1e6, "us", note + hidden)
+    yield Term(section, "host time per step", efficiency.step_seconds * 1e6, "us", note)
+    yield Term(section, "host time per sequence", efficiency.sequence_seconds * 1e6, "us", note)
+    if n > 1:
+        link = efficiency.link
+        yield Term(section, "all-reduce latency", link.latency(n) * 1e6, "us", link.name)
 
 
 def step_terms(e: Estimate) -> Iterator[Term]:
@@ -69,9 +86,15 @@ def step_terms(e: Estimate) -> Iterator[Term]:
 
 
 def _step_terms(section: str, stem: str, e: Estimate, step: StepTime) -> Iterator[Term]:
-    yield Term(section, f"{stem}: weights read", step.weight_bytes, "B", "one device, once a step")
-    yield Term(section, f"{stem}: KV cache read", step.kv_bytes, "B", "one device, all sequences")
-    yield Term(section, f"{stem}: FLOPs", step.flops, "FLOP", "2 per weight and token + attention")
+    yield Term(
+        section, f"{stem}: weights read", step.work.weight_bytes, "B", "one device, once a step"
+    )
+    yield Term(
+        section, f"{stem}: KV cache read", step.work.kv_bytes, "B", "one device, all sequences"
+    )
+    yield Term(
+        section, f"{stem}: FLOPs", step.work.flops, "FLOP", "2 per weight and token + attention"
+    )
     yield Term(
         section,
         f"{stem}: roofline",
@@ -79,35 +102,30 @@ def _step_terms(section: str, stem: str, e: Estimate, step: StepTime) -> Iterato
         "ms",
         "max(bytes / bandwidth, FLOPs / peak): nothing is faster",
     )
-    yield band_term(
-        section, f"{stem}: memory", step.memory.times(1e3), "ms", "bytes / (bandwidth x MBU)"
-    )
-    if step.compute is not None:
-        yield band_term(
-            section, f"{stem}: compute", step.compute.times(1e3), "ms", "FLOPs / (peak x MFU)"
-        )
-    if e.tensor_parallel_size > 1:
-        link = LINK_PRIORS[link_kind(e.device.link)]
-        yield band_term(
-            section,
-            f"{stem}: all-reduces",
-            step.communication.times(1e3),
-            "ms",
-            f"{ALL_REDUCES_PER_LAYER} per layer, alpha + 2(n-1)/n x bytes / bw(n); {link.source}",
-        )
-    yield band_term(
-        section,
-        f"{stem}: host and launches",
-        step.overhead.times(1e3),
-        "ms",
-        f"{e.model.layers} layers x host time",
-    )
+    for name, seconds, source in (
+        ("weights", step.weights, "bytes / (bandwidth x MBU)"),
+        ("KV cache", step.cache, "bytes / (bandwidth x MBU of the cache)"),
+        ("compute", step.compute, "FLOPs / (peak x MFU)"),
+        ("all-reduces", step.communication, _all_reduce_source(e)),
+        ("host", step.overhead, f"{e.model.layers} layers x host time + per step and sequence"),
+    ):
+        if seconds is not None and (seconds > 0 or name != "all-reduces"):
+            yield Term(section, f"{stem}: {name}", seconds * 1e3, "ms", source)
+    spread = step.spread
     yield band_term(
         section,
         f"{stem}: total",
         step.total.times(1e3),
         "ms",
-        "max(memory, compute) + all-reduces + host",
+        f"sum of the terms; range x {spread.low:.2f} to x {spread.high:.2f}, {spread.kind}"
+        + (f" of {spread.rows} rows" if spread.rows else ""),
+    )
+
+
+def _all_reduce_source(e: Estimate) -> str:
+    return (
+        f"{ALL_REDUCES_PER_LAYER} per layer, alpha + 2(n-1)/n x bytes / bw(n), "
+        f"{e.efficiency.link.name if e.efficiency else 'no link'}"
     )
 
 

@@ -51,6 +51,25 @@ def prefill_flops(model: ModelSpec, tokens: int, *, cached_tokens: int = 0) -> f
     return matrices + attention
 
 
+def attention_coefficients(
+    model: ModelSpec,
+) -> tuple[tuple[tuple[float, int | None], ...], float, float]:
+    """Decode attention as (FLOPs per cached token, window) parts, its constant, and FLOPs per pair.
+
+    A decode step's attention is constant + the sum of size x min(context, window); the last value
+    is per query-key pair of a prefill, all growing layers together.
+    """
+    parts, constant, pair = [], 0.0, 0.0
+    for kind in model.attention:
+        if kind.kind == "linear":
+            constant += kind.layers * _flops_per_cached_token(kind)
+            continue
+        window = kind.window if kind.kind == "sliding" and kind.window else None
+        parts.append((kind.layers * _flops_per_cached_token(kind), window))
+        pair += kind.layers * _flops_per_pair(kind)
+    return tuple(parts), constant, pair
+
+
 def _flops_per_cached_token(kind: Attention) -> float:
     if kind.kind == "mla":
         # Absorbed form, which decode uses: every head scores latent + rope and sums the latent.

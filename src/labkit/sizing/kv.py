@@ -80,6 +80,23 @@ def kv_bytes_per_sequence(
     return total
 
 
+def cache_coefficients(
+    model: ModelSpec, kv: NumberFormat | None, tensor_parallel_size: int = 1
+) -> tuple[tuple[tuple[float, int | None], ...], float]:
+    """One sequence's cache as (bytes per token, window) parts and its constant, on each device.
+
+    `kv_bytes_per_sequence` = constant + the sum of size x min(tokens, window).
+    """
+    element, parts, constant = element_bytes(kv), [], 0.0
+    for kind in _cached_kinds(model):
+        if kind.kind == "linear":
+            constant += kind.layers * linear_state_bytes(kind, tensor_parallel_size)
+            continue
+        size = kind.layers * elements_per_token(kind, tensor_parallel_size) * element
+        parts.append((size, kind.window if kind.kind == "sliding" and kind.window else None))
+    return tuple(parts), constant
+
+
 def max_cached_tokens(
     pool_bytes: float, bytes_per_token: float, block_tokens: int = BLOCK_TOKENS
 ) -> int:

@@ -1,147 +1,100 @@
-"""The time of one engine step: bytes, FLOPs, all-reduces and host time, each with its range.
+"""The time of one engine step as a sum of named terms, each at most as fast as its roof.
 
-step = max(bytes / (bandwidth x MBU), FLOPs / (peak x MFU)) + all-reduces + layers x host time.
-Low is the fastest end. MBU and MFU are at most 1 and the other terms at least 0, so no step is
-faster than the roofline; `StepTime.total` guards that all the same.
+step = weights + cache + FLOPs + all-reduces + host: see `efficiency` for each. The terms add up:
+published steps near the ridge (a 128-token prefill on an A100) take bytes / bandwidth plus FLOPs /
+peak, not the later of the two. A sum of terms that are each above their roof is above the roofline.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from labkit.catalog.specs import ModelSpec
-from labkit.sizing.bands import Band, StepPrior
+from labkit.catalog.specs import NumberFormat
+from labkit.sizing.bands import Band
 from labkit.sizing.device import Device
-from labkit.sizing.flops import decode_flops, prefill_flops
-from labkit.sizing.inputs import EngineConfig
-from labkit.sizing.kv import kv_bytes_per_sequence
-from labkit.sizing.parallel import communication_seconds
-from labkit.sizing.weights import device_streamed_bytes
-
-_NOTHING = Band(0.0, 0.0, 0.0)
+from labkit.sizing.efficiency import Efficiency, Spread
+from labkit.sizing.work import Work
 
 
 @dataclass(frozen=True, slots=True)
 class StepTime:
-    """The terms of one step in seconds, and what they were made of (per device)."""
+    """The terms of one step in seconds (central values), and what they were made of (per device).
 
-    weight_bytes: float
-    kv_bytes: float
-    flops: float
-    memory: Band
-    compute: Band | None  # None: no source gives this device's FLOP/s
-    communication: Band
-    overhead: Band
+    `compute` is None where no source gives the device's FLOP/s. `overhead` is the host time that
+    shows. `spread` turns the sum into a band.
+    """
+
+    work: Work
+    weights: float
+    cache: float
+    compute: float | None
+    communication: float
+    overhead: float
     roofline: float
+    spread: Spread
+
+    @property
+    def memory(self) -> float:
+        """Seconds of reading device memory: weights and cache."""
+        return self.weights + self.cache
+
+    @property
+    def seconds(self) -> float:
+        """The central value: all terms together, never below the roofline."""
+        total = self.memory + (self.compute or 0.0) + self.communication + self.overhead
+        return max(total, self.roofline)
 
     @property
     def total(self) -> Band:
-        """Seconds of the step: the later of memory and compute, plus what cannot overlap."""
-        compute = self.compute or _NOTHING
+        """Seconds of the step with its range; the low end stops at the roofline."""
+        mid = self.seconds
         return Band(
-            self._sum(max(self.memory.low, compute.low), self.communication.low, self.overhead.low),
-            self._sum(max(self.memory.mid, compute.mid), self.communication.mid, self.overhead.mid),
-            self._sum(
-                max(self.memory.high, compute.high), self.communication.high, self.overhead.high
-            ),
+            max(mid * self.spread.low, self.roofline), mid, mid * self.spread.high, self.spread.kind
         )
 
     @property
     def bound(self) -> str:
-        """Which term is largest at mid: memory, compute, communication or overhead."""
+        """Which term is largest: memory, compute, communication or overhead."""
         terms = {
-            "memory": self.memory.mid,
-            "compute": self.compute.mid if self.compute else 0.0,
-            "communication": self.communication.mid,
-            "overhead": self.overhead.mid,
+            "memory": self.memory,
+            "compute": self.compute or 0.0,
+            "communication": self.communication,
+            "overhead": self.overhead,
         }
         return max(terms, key=terms.__getitem__)
 
-    def _sum(self, roof: float, communication: float, overhead: float) -> float:
-        return max(roof + communication + overhead, self.roofline)
 
-
-def decode_step(
-    model: ModelSpec,
-    device: Device,
-    config: EngineConfig,
-    prior: StepPrior,
-    *,
-    batch: int,
-    context: float,
-    tensor_parallel_size: int,
-) -> StepTime:
-    """One decode step: `batch` sequences, each reading `context` cached tokens, one new token each.
-
-    `device.bandwidth` must be known (above 0).
-    """
-    n = tensor_parallel_size
-    weights = device_streamed_bytes(model, config.weight_format, batch, n)
-    cache = batch * kv_bytes_per_sequence(model, config.kv_format, context, tensor_parallel_size=n)
-    return _step(
-        model,
-        device,
-        config,
-        prior,
-        weight_bytes=weights,
-        kv_bytes=cache,
-        flops=decode_flops(model, batch, context) / n,
-        tokens=batch,
-        n=n,
+def step_time(work: Work, device: Device, fmt: NumberFormat, efficiency: Efficiency) -> StepTime:
+    """The time of `work` on `device`, whose bandwidth must be known (above 0)."""
+    prefill = work.prompts > 0
+    peak = device.peak(fmt)
+    reading, multiplying = work.weight_bytes + work.kv_bytes, 0.0
+    compute = None
+    if peak > 0:
+        multiplying = work.flops / peak
+        compute = multiplying / _mfu(work, efficiency)
+    weights = work.weight_bytes / (device.bandwidth * efficiency.mbu)
+    cache = work.kv_bytes / (device.bandwidth * efficiency.mbu_kv)
+    communication = work.all_reduces * efficiency.link.seconds(
+        work.message_bytes, work.devices, device.link_bytes_per_s
     )
-
-
-def prefill_step(
-    model: ModelSpec,
-    device: Device,
-    config: EngineConfig,
-    prior: StepPrior,
-    *,
-    prompt_tokens: int,
-    cached_tokens: int,
-    tensor_parallel_size: int,
-) -> StepTime:
-    """The prefill of one prompt, of which a prefix cache already holds `cached_tokens`."""
-    n = tensor_parallel_size
-    new = prompt_tokens - cached_tokens
-    weights = device_streamed_bytes(model, config.weight_format, new, n)
-    cache = kv_bytes_per_sequence(model, config.kv_format, prompt_tokens, tensor_parallel_size=n)
-    flops = prefill_flops(model, new, cached_tokens=cached_tokens) / n
-    return _step(
-        model,
-        device,
-        config,
-        prior,
-        weight_bytes=weights,
-        kv_bytes=cache,
-        flops=flops,
-        tokens=new,
-        n=n,
-    )
-
-
-def _step(
-    model: ModelSpec,
-    device: Device,
-    config: EngineConfig,
-    prior: StepPrior,
-    *,
-    weight_bytes: float,
-    kv_bytes: float,
-    flops: float,
-    tokens: int,
-    n: int,
-) -> StepTime:
-    peak = device.peak(config.weight_format)
-    reading = (weight_bytes + kv_bytes) / device.bandwidth
-    multiplying = flops / peak if peak > 0 else 0.0
+    host = efficiency.step_seconds + work.layers * efficiency.layer_seconds
+    if efficiency.hides_host:
+        host = max(0.0, host - weights - cache - (compute or 0.0) - communication)
+    extra = efficiency.prompt_seconds if prefill else efficiency.sequence_seconds * work.sequences
     return StepTime(
-        weight_bytes=weight_bytes,
-        kv_bytes=kv_bytes,
-        flops=flops,
-        memory=prior.mbu.under(reading),
-        compute=prior.mfu.under(multiplying) if peak > 0 else None,
-        communication=communication_seconds(model, tokens, n, device.link, device.link_bytes_per_s),
-        overhead=prior.layer_seconds.times(model.layers),
-        roofline=max(reading, multiplying),
+        work=work,
+        weights=weights,
+        cache=cache,
+        compute=compute,
+        communication=communication,
+        overhead=host + extra,
+        roofline=max(reading / device.bandwidth, multiplying),
+        spread=efficiency.spread(prefill=prefill, sequences=work.sequences, devices=work.devices),
     )
+
+
+def _mfu(work: Work, efficiency: Efficiency) -> float:
+    if not work.prompts:
+        return efficiency.mfu_decode
+    return efficiency.mfu * (efficiency.batched_prefill_factor if work.prompts > 1 else 1.0)

@@ -118,6 +118,20 @@ def device_streamed_bytes(
     return cut / tensor_parallel_size + parts.other
 
 
+def fixed_streamed_bytes(model: ModelSpec, fmt: NumberFormat, tensor_parallel_size: int) -> float:
+    """Weight bytes each device reads in every step, whatever the batch: all but the experts."""
+    parts = resident_weight_parts(model, fmt)
+    head = parts.embedding if model.params.tied else parts.head
+    return (parts.linear + head) / tensor_parallel_size + parts.other
+
+
+def expert_bytes_per_device(
+    model: ModelSpec, fmt: NumberFormat, tensor_parallel_size: int
+) -> float:
+    """Bytes of all routed experts on each device; 0 for a dense model."""
+    return resident_weight_parts(model, fmt).experts / tensor_parallel_size
+
+
 def active_parameters(model: ModelSpec, batch: int = 1) -> int:
     """Stored parameters that a batch of tokens makes use of: all but the experts left out."""
     params = model.params
