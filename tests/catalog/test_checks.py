@@ -17,6 +17,7 @@ def test_everything_shipped_is_sourced():
     assert len(list(facts(CATALOG))) == sum(
         (
             len(CATALOG.accelerators()),
+            len(CATALOG.cpus()),
             len(CATALOG.instances()),
             len(list(CATALOG.prices())),
             len(CATALOG.models()),

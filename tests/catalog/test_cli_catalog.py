@@ -7,7 +7,7 @@ import pytest
 
 from labkit.cli.main import main
 
-TABLES = ["instances", "accelerators", "models", "prices", "formats"]
+TABLES = ["instances", "accelerators", "cpus", "models", "prices", "formats"]
 DAY = ["--on", "2026-11-30"]
 
 

@@ -1,11 +1,15 @@
 """Finding things by name, pinned snapshots, and what loading costs."""
 
+import json
 import subprocess
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from labkit.catalog import Catalog
+from labkit.catalog import Catalog, ModelSpec
+from labkit.catalog.spellings import squeezed
 from labkit.contract import LabkitError
 
 PROMISED = [
@@ -64,6 +68,92 @@ def test_no_two_things_share_a_spelling():
         assert len(spellings) == len(set(spellings))
 
 
+# How measurement tables, logs, model hubs and local runners write the names.
+SPELLINGS = {
+    "llama-2-7b": [
+        "Llama-2-7b",
+        "LLaMA 2 7B",
+        "Llama2-7B",
+        "Llama-2-7B-Chat",
+        "meta-llama/Llama-2-7b-hf",
+        "NousResearch/Llama-2-7b-chat-hf",
+        "llama2:7b",
+    ],
+    "llama-7b": ["LLaMA-7B", "huggyllama/llama-7b", "llama 7b"],
+    "llama-3.1-8b": [
+        "Meta-Llama-3.1-8B-Instruct",
+        "Llama3.1-8B",
+        "meta/llama-3.1-8b-instruct",
+        "llama3.1:8b",
+    ],
+    "qwen2.5-3b": ["Qwen2___5-3B", "Qwen/Qwen2.5-3B-Instruct", "qwen 2.5 3B"],
+    "mixtral-8x7b": ["Mixtral 8x7B", "mistralai/Mixtral-8x7B-Instruct-v0.1"],
+    "mistral-7b": ["Mistral-7B-Instruct", "Mistral 7B"],
+    "gpt-j-6b": ["GPT-J-6B", "gptj-6b", "EleutherAI/gpt-j-6B"],
+    "codellama-34b": ["CodeLlama-34B-Phind", "Code-Llama-34b"],
+    "bloom-176b": ["bigscience/bloom", "BLOOM"],
+    "gemma-2-27b": ["google/gemma-2-27b-it", "gemma2:27b"],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "spelling"), [(n, s) for n, all_ in SPELLINGS.items() for s in all_]
+)
+def test_models_are_found_under_the_names_that_people_use(name, spelling):
+    assert Catalog.load().model(spelling).name == name
+
+
+@pytest.mark.parametrize(
+    ("name", "spelling"),
+    [
+        ("phi-4", "unsloth/phi-4-bnb-4bit"),
+        ("llama-3.1-8b", "unsloth/meta-llama-3.1-8b-instruct-unsloth-bnb-4bit"),
+        ("llama-2-13b", "TheBloke/Llama-2-13B-chat-GPTQ"),
+        ("qwen2.5-14b", "Qwen/Qwen2.5-14B-Instruct-AWQ"),
+        ("qwen3-30b-a3b", "cpatonn/Qwen3-30B-A3B-Thinking-2507-AWQ-4bit"),
+        ("deepseek-r1-distill-qwen-32b", "DeepSeek-R1-Distill-Qwen-32B-FP8"),
+        ("llama-3.2-1b", "unsloth/Llama-3.2-1B-Instruct-FP8-Block"),
+    ],
+)
+def test_a_quantizers_suffix_is_left_out_only_when_asked(name, spelling):
+    catalog = Catalog.load()
+    found = catalog.find_model(spelling)
+    assert found is not None
+    assert found.name == name
+    with pytest.raises(LabkitError, match="Unknown model"):
+        catalog.model(spelling)  # its bytes are not the named model's
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", " ", "-", "instruct", "7b", "4bit", "llama", "gpt-5", "a/b/llama-2-7b", "Llama-2-8b"],
+)
+def test_a_loose_reading_does_not_guess(name):
+    assert Catalog.load().find_model(name) is None
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_a_model_or_none(name):
+    found = Catalog.load().find_model(name)
+    assert found is None or found.name in Catalog.load().model_names()
+
+
+def test_loose_spellings_never_stand_for_two_models():
+    seen: dict[str, str] = {}
+    for model in Catalog.load().models():
+        for spelling in (model.name, *model.aliases):
+            assert seen.setdefault(squeezed(spelling), model.name) == model.name, spelling
+
+
+def test_a_folder_comes_before_a_loose_reading_of_its_name(tmp_path, monkeypatch):
+    config = Catalog.load().config("smollm2-135m")
+    (tmp_path / "mine" / "llama-2-7b").mkdir(parents=True)
+    (tmp_path / "mine" / "llama-2-7b" / "config.json").write_text(json.dumps(config))
+    monkeypatch.chdir(tmp_path)
+    assert ModelSpec.from_config("mine/llama-2-7b").layers == 30
+    assert ModelSpec.from_config("other/llama-2-7b").layers == 32
+
+
 def test_sagemaker_names_are_the_same_machines():
     assert Catalog.load().instance("ml.g5.xlarge") is Catalog.load().instance("G5.XLARGE")
 
@@ -72,7 +162,7 @@ def test_sagemaker_names_are_the_same_machines():
     ("look_up", "name", "says"),
     [
         ("instance", "g5.xlage", "Unknown instance type 'g5.xlage': did you mean g5.xlarge"),
-        ("accelerator", "A100", "did you mean A100-[48]0GB or A100-[48]0GB"),
+        ("accelerator", "A100", "did you mean A100-[48]0GB"),
         ("accelerator", "TPU", "Unknown accelerator 'TPU': known: T4"),
         ("model", "lama-3-8b", "did you mean llama-3-8b"),
         ("format", "int5", "Unknown number format 'int5'"),

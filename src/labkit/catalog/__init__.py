@@ -1,4 +1,4 @@
-"""Facts: accelerators, instance types, prices, models and number formats.
+"""Facts: accelerators, CPUs, instance types, prices, models and number formats.
 
 Dated, sourced, expiring. This room loads facts and derives a model's shape from its
 configuration; what they cost in bytes and seconds is the sizing room's business.
@@ -11,6 +11,7 @@ from labkit.catalog.specs import (
     Accelerator,
     Attention,
     Confidence,
+    Cpu,
     Instance,
     ModelSpec,
     MoE,
@@ -27,6 +28,7 @@ __all__ = [
     "CatalogError",
     "Confidence",
     "ConfigError",
+    "Cpu",
     "Instance",
     "MoE",
     "ModelSpec",

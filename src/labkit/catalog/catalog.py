@@ -9,11 +9,11 @@ from typing import Any
 from labkit.catalog import hardware, snapshots
 from labkit.catalog.formats import FORMATS, number_format
 from labkit.catalog.names import Index
-from labkit.catalog.specs import Accelerator, Instance, ModelSpec, NumberFormat, Price
+from labkit.catalog.specs import Accelerator, Cpu, Instance, ModelSpec, NumberFormat, Price
 
 
 class Catalog:
-    """The facts of one snapshot: instances, accelerators, prices, models, number formats.
+    """The facts of one snapshot: instances, accelerators, CPUs, prices, models, number formats.
 
     Tables are read on first use and kept. Every look-up ignores letter case, knows aliases, and
     raises `LabkitError` (one sentence with the nearest valid names) for an unknown name.
@@ -47,12 +47,21 @@ class Catalog:
         return Index("accelerator", {a.name: a.aliases for a in self._accelerators.values()})
 
     @cached_property
+    def _cpus(self) -> dict[str, Cpu]:
+        return hardware.cpus(self.snapshot)
+
+    @cached_property
+    def _cpu_index(self) -> Index:
+        return Index("CPU", {cpu.name: cpu.aliases for cpu in self._cpus.values()})
+
+    @cached_property
     def _prices(self) -> dict[str, tuple[Price, ...]]:
         return hardware.prices(self.snapshot)
 
     @cached_property
     def _instances(self) -> dict[str, Instance]:
-        return hardware.instances(self.snapshot, self._accelerators, self._prices)
+        processors = {n: cpu for cpu in self._cpus.values() for n in (cpu.name, *cpu.aliases)}
+        return hardware.instances(self.snapshot, self._accelerators, self._prices, processors)
 
     @cached_property
     def _instance_index(self) -> Index:
@@ -66,6 +75,14 @@ class Catalog:
     def accelerators(self) -> tuple[Accelerator, ...]:
         """Every accelerator, in the table's order: NVIDIA by age, then AWS."""
         return tuple(self._accelerators.values())
+
+    def cpu(self, name: str) -> Cpu:
+        """The CPU called `name`, e.g. "Sapphire Rapids"; an `Instance.cpu` is such a name."""
+        return self._cpus[self._cpu_index.resolve(name)]
+
+    def cpus(self) -> tuple[Cpu, ...]:
+        """Every CPU, in the table's order."""
+        return tuple(self._cpus.values())
 
     def instance(self, name: str) -> Instance:
         """The EC2 instance type called `name`; "ml.g5.xlarge" is the same machine."""

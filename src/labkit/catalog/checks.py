@@ -27,6 +27,8 @@ def facts(catalog: Catalog) -> Iterator[Fact]:
     """Every row of every table."""
     for accelerator in catalog.accelerators():
         yield Fact("accelerators", accelerator.name, accelerator.provenance)
+    for cpu in catalog.cpus():
+        yield Fact("cpus", cpu.name, cpu.provenance)
     for instance in catalog.instances():
         yield Fact("instances", instance.name, instance.provenance)
     for name, price in catalog.prices():
@@ -54,7 +56,7 @@ def unsourced(catalog: Catalog) -> list[Fact]:
             _key(table, row): set(row["source"].split()) <= known
             for row in snapshots.rows(catalog.snapshot, table)
         }
-        for table in ("accelerators", "instances", "prices")
+        for table in ("accelerators", "cpus", "instances", "prices")
     }
     return [
         fact

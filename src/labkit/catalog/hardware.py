@@ -1,4 +1,4 @@
-"""Accelerators, instance types and prices: table rows to records, in bytes and per second.
+"""Accelerators, CPUs, instance types and prices: table rows to records, in bytes and per second.
 
 Table units are the vendors' (MiB, GB/s = 1e9 bytes/s, Gbit/s, TFLOP/s = 1e12); records hold
 bytes, bytes/s and FLOP/s.
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from labkit.catalog import snapshots
 from labkit.catalog.errors import CatalogError
 from labkit.catalog.provenance import PRICE_LIFE, provenance, sources
-from labkit.catalog.specs import Accelerator, Instance, Price
+from labkit.catalog.specs import Accelerator, Cpu, Instance, Price
 
 MIB = 2**20
 GIB = 2**30
@@ -53,6 +53,36 @@ def accelerators(snapshot: str) -> dict[str, Accelerator]:
     }
 
 
+def cpus(snapshot: str) -> dict[str, Cpu]:
+    """Every CPU of the snapshot by its name."""
+    known = sources(snapshot)
+    return {
+        row["name"]: Cpu(
+            name=row["name"],
+            vendor=row["vendor"],
+            architecture=row["architecture"],
+            cores=int(row["cores_per_socket"]),
+            threads_per_core=int(row["threads_per_core"]),
+            clock_hz=_scaled(row["clock_ghz"] or "0", GB),
+            bandwidth_bytes_per_s=_scaled(row["bandwidth_gb_per_s"], GB),
+            flop_per_cycle={
+                name: float(row[f"{name}_per_cycle"])
+                for name in ("fp32", "fp16", "bf16", "int8")
+                if row[f"{name}_per_cycle"]
+            },
+            aws_families=tuple(row["aws_families"].split()),
+            provenance=provenance(row, known),
+            aliases=tuple(a for a in row["aliases"].split("|") if a),
+        )
+        for row in snapshots.rows(snapshot, "cpus")
+    }
+
+
+def _cpu_flops(cpu: Cpu | None, vcpus: int) -> dict[str, float]:
+    share = cpu.sockets(vcpus) if cpu else 0.0
+    return {name: rate * share for name, rate in cpu.flops.items()} if cpu else {}
+
+
 def prices(snapshot: str) -> dict[str, tuple[Price, ...]]:
     """Every price of the snapshot by instance name: on-demand, spot and sagemaker."""
     known = sources(snapshot)
@@ -75,8 +105,12 @@ def instances(
     snapshot: str,
     devices: Mapping[str, Accelerator],
     hourly: Mapping[str, tuple[Price, ...]],
+    processors: Mapping[str, Cpu],
 ) -> dict[str, Instance]:
-    """Every instance type of the snapshot by its name, with its accelerator and prices."""
+    """Every instance type of the snapshot by its name, with its accelerator and prices.
+
+    `processors` maps the CPU names of the instance table to the CPUs' records.
+    """
     known = sources(snapshot)
     table = {}
     for row in snapshots.rows(snapshot, "instances"):
@@ -104,6 +138,7 @@ def instances(
             link_bytes_per_s=_scaled(row["link_gb_per_s"], GB),
             cpu=row["cpu"],
             cpu_bandwidth_bytes_per_s=_scaled(row["cpu_bandwidth_gb_per_s"], GB),
+            cpu_flops=_cpu_flops(processors.get(row["cpu"]), int(row["vcpus"])),
             sagemaker_hosting=row["sagemaker_hosting"] == "yes",
             prices=hourly.get(name, ()),
             provenance=provenance(row, known),

@@ -7,7 +7,7 @@ source it was read from, the day it was true (`as_of`), and when it expires.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
@@ -215,6 +215,43 @@ class Accelerator:
 
 
 @dataclass(frozen=True, slots=True)
+class Cpu:
+    """One CPU socket. Bytes, bytes/s, Hz; 0 or an absent format means that no source gives it.
+
+    `flop_per_cycle` maps format names to dense FLOP per cycle and core at full vector or matrix
+    width; `flops` = FLOP per cycle x clock x cores, a ceiling.
+    """
+
+    name: str
+    vendor: str
+    architecture: str
+    cores: int
+    threads_per_core: int
+    clock_hz: float
+    bandwidth_bytes_per_s: float
+    flop_per_cycle: dict[str, float]
+    aws_families: tuple[str, ...]
+    provenance: Provenance
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def flops(self) -> dict[str, float]:
+        """Dense FLOP/s of the whole socket by format; empty where the clock has no source."""
+        if not self.clock_hz:
+            return {}
+        rate = self.clock_hz * self.cores
+        return {name: per_cycle * rate for name, per_cycle in self.flop_per_cycle.items()}
+
+    def peak_flops(self, number_format: str) -> float:
+        """Dense FLOP/s of one socket in the given format, 0.0 where it is not known."""
+        return self.flops.get(number_format, 0.0)
+
+    def sockets(self, vcpus: int) -> float:
+        """How many sockets `vcpus` virtual CPUs are: 0.5 is half of one."""
+        return vcpus / (self.cores * self.threads_per_core)
+
+
+@dataclass(frozen=True, slots=True)
 class Price:
     """One hourly price in USD. `kind`: on-demand, spot, sagemaker. `low`/`high`: its range."""
 
@@ -259,6 +296,8 @@ class Instance:
     provenance: Provenance
     accelerator_memory_bytes: int = 0  # of one device as this instance sees it (fraction applied)
     accelerator_usable_bytes: int = 0
+    # Dense FLOP/s by format of this instance's share of its CPUs, by vCPUs; empty = unknown.
+    cpu_flops: Mapping[str, float] = field(default_factory=dict)
 
     def price(self, kind: str = "on-demand", region: str = "us-east-1") -> Price | None:
         """The instance's price of that kind in that region, or None where no source gives one."""

@@ -39,7 +39,7 @@ def show(
     what: Annotated[
         str | None,
         typer.Argument(
-            help="instances, accelerators, models, prices, formats – or the name of one thing."
+            help="instances, accelerators, cpus, models, prices, formats – or one thing's name."
         ),
     ] = None,
     match: Annotated[
@@ -125,7 +125,13 @@ def _day(text: str | None) -> date:
 
 def _find(catalog: Catalog, name: str) -> Any:
     """The instance, accelerator, model or format of that name; the nearest names otherwise."""
-    for look_up in (catalog.instance, catalog.accelerator, catalog.model, catalog.format):
+    for look_up in (
+        catalog.instance,
+        catalog.accelerator,
+        catalog.cpu,
+        catalog.model,
+        catalog.format,
+    ):
         try:
             return look_up(name)
         except LabkitError:
@@ -134,6 +140,7 @@ def _find(catalog: Catalog, name: str) -> Any:
         *TABLES,
         *(i.name for i in catalog.instances()),
         *(a.name for a in catalog.accelerators()),
+        *(c.name for c in catalog.cpus()),
         *catalog.model_names(),
         *(f.name for f in catalog.formats()),
     ]

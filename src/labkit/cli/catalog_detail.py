@@ -10,13 +10,14 @@ from typing import Any
 
 from rich.console import Console
 
-from labkit.catalog import Accelerator, Instance, ModelSpec, NumberFormat, Price
+from labkit.catalog import Accelerator, Cpu, Instance, ModelSpec, NumberFormat, Price
 from labkit.cli import catalog_view as view
 
 _WORDS: Mapping[type, str] = MappingProxyType(
     {
         Instance: "instance type",
         Accelerator: "accelerator",
+        Cpu: "CPU",
         ModelSpec: "model",
         NumberFormat: "number format",
     }

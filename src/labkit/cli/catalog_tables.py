@@ -52,6 +52,7 @@ TABLES: Mapping[str, Select] = MappingProxyType(
     {
         "instances": _instances,
         "accelerators": lambda c, *_: (c.accelerators(), view.accelerator_columns()),
+        "cpus": lambda c, *_: (c.cpus(), view.cpu_columns()),
         "models": lambda c, *_: (c.models(), view.model_columns()),
         "prices": _prices,
         "formats": lambda c, *_: (c.formats(), view.format_columns()),
@@ -66,6 +67,8 @@ LEGENDS: Mapping[str, str] = MappingProxyType(
         "accelerators": "GiB: usable memory. Rates are dense. weights: formats that an engine can "
         "hold, natively or through a weight-only kernel; all = "
         f"{' '.join(FORMATS)}.",
+        "cpus": "Of one socket. Rates are dense ceilings: FLOP per cycle and core x clock x cores; "
+        "– where no source gives the clock or the units.",
         "models": "layers: kind and window. heads/KV: attention heads and key-value heads. "
         "stored as: the published checkpoint's format.",
         "prices": "range: over zones; spot prices move by the hour. " + view.AGE_LEGEND,

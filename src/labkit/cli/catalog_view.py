@@ -18,6 +18,7 @@ from rich.table import Table
 from labkit.catalog import (
     Accelerator,
     Confidence,
+    Cpu,
     Instance,
     ModelSpec,
     NumberFormat,
@@ -141,6 +142,24 @@ def accelerator_columns() -> list[Column[Accelerator]]:
         Column("link GB/s", lambda a: f"{number(a.link_bytes_per_s / GB)} {a.link}", right=False),
         Column("weights", weights, right=False, wraps=True),
         Column("AWS", lambda a: " ".join(a.aws_families) or "–", right=False, optional=True),
+    ]
+
+
+def cpu_columns() -> list[Column[Cpu]]:
+    """CPUs, one socket each: cores, clock, memory bandwidth and dense rates."""
+
+    def rate(name: str) -> Callable[[Cpu], str]:
+        return lambda c: number(c.peak_flops(name) / TERA, 1) if c.peak_flops(name) else "–"
+
+    return [
+        Column("CPU", lambda c: c.name, right=False),
+        Column("cores", lambda c: number(c.cores)),
+        Column("GHz", lambda c: number(c.clock_hz / GB, 1) if c.clock_hz else "–"),
+        Column("GB/s", lambda c: number(c.bandwidth_bytes_per_s / GB, 1)),
+        Column("fp32 TF/s", rate("fp32")),
+        Column("bf16 TF/s", rate("bf16")),
+        Column("int8 TOP/s", rate("int8"), optional=True),
+        Column("AWS", lambda c: " ".join(c.aws_families) or "–", right=False, optional=True),
     ]
 
 
