@@ -27,13 +27,13 @@ def rate(option: str, value: float, subject: str = "g5.xlarge", **more: str) -> 
     return UserRate(value, kind.unit, "a price page", READ, option=option, subject=subject, **more)
 
 
-def priced(name: str = "g5.xlarge", *, sagemaker: bool = True, **usd: float) -> Instance:
+def priced(name: str = "g5.xlarge", *, hosted: bool = True, **usd: float) -> Instance:
     """An instance with the given prices: on_demand, spot, sagemaker."""
     seen = Provenance(source="written for a test", as_of=READ)
     prices = tuple(
         Price(kind.replace("_", "-"), value, "us-east-1", seen) for kind, value in usd.items()
     )
-    return replace(instance(name, A10G, sagemaker=sagemaker), prices=prices)
+    return replace(instance(name, A10G, sagemaker=hosted), prices=prices)
 
 
 def all_finite(*values: float | None) -> bool:

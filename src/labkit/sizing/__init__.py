@@ -18,6 +18,8 @@ from labkit.sizing.kv import (
     max_cached_tokens,
 )
 from labkit.sizing.parallel import all_reduce_seconds, valid_tensor_parallel_sizes
+from labkit.sizing.pricing import CostReport, FleetLoad, cost_report
+from labkit.sizing.purchase import PurchaseOption, purchase_options
 from labkit.sizing.refusal import Refusal, RefusalCode
 from labkit.sizing.report import as_dict
 from labkit.sizing.roofline import (
@@ -34,6 +36,7 @@ from labkit.sizing.roofline import (
     ridge_point,
 )
 from labkit.sizing.terms import Term
+from labkit.sizing.user_rates import UserRate
 from labkit.sizing.weights import (
     active_parameters,
     expected_distinct_experts,
@@ -46,12 +49,16 @@ from labkit.sizing.weights import (
 __all__ = [
     "SLO",
     "Band",
+    "CostReport",
     "EngineConfig",
     "Estimate",
+    "FleetLoad",
+    "PurchaseOption",
     "Refusal",
     "RefusalCode",
     "SizingError",
     "Term",
+    "UserRate",
     "Workload",
     "active_parameters",
     "all_reduce_seconds",
@@ -62,6 +69,7 @@ __all__ = [
     "compute_bound_context_limit",
     "compute_dtype",
     "compute_peak",
+    "cost_report",
     "critical_batch",
     "decode_bytes",
     "decode_ceiling_tokens_per_s",
@@ -79,6 +87,7 @@ __all__ = [
     "max_cached_tokens",
     "prefill_floor_seconds",
     "prefill_flops",
+    "purchase_options",
     "resident_weight_bytes",
     "resident_weight_parts",
     "ridge_point",

@@ -21,11 +21,12 @@ from labkit.sizing.bands import Band
 from labkit.sizing.checks import SizingError, require_count
 from labkit.sizing.money import HOURS_PER_MONTH, price_band, require_between, require_hours
 from labkit.sizing.price_lists import dated, list_price, not_hosted
+from labkit.sizing.pricing import CostReport, FleetLoad, cost_report
 from labkit.sizing.purchase_kinds import PURCHASE_KINDS, PurchaseKind
 from labkit.sizing.refusal import Refusal, RefusalCode
 from labkit.sizing.spot_price import MOST_REPLICAS, HeadRoom, SpotPolicy, head_room
 from labkit.sizing.terms import Term, band_term
-from labkit.sizing.user_rates import RATE_KINDS, UserRate, matching
+from labkit.sizing.user_rates import RATE_KINDS, UserRate, matching, unknown_price
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,23 @@ class PurchaseOption:
         """USD for the whole fleet in a month."""
         hourly = self.usd_per_hour
         return hourly.times(self.paid_hours) if hourly else None
+
+    def cost(self, load: FleetLoad, *, output_weight: float = 1.0) -> CostReport | Refusal:
+        """What `load` costs when it is paid for this way: per request, per token, per month.
+
+        Idle hours of a commitment count. A refused option returns its refusal. Raises as
+        `cost_report` where traffic comes in hours that are not paid.
+        """
+        hourly = self.usd_per_hour
+        if hourly is None or self.price is None or self.refusal is not None:
+            return self.refusal or unknown_price(self.kind.price, self.instance, self.region)
+        return cost_report(
+            hourly,
+            load,
+            paid_hours=self.paid_hours,
+            output_weight=output_weight,
+            price=self.price.provenance,
+        )
 
     def age(self, on: date) -> str:
         """The price's age for people ("67 d"), "unknown" where there is no price.

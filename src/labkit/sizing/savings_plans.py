@@ -32,8 +32,6 @@ from labkit.sizing.refusal import Refusal, RefusalCode
 from labkit.sizing.terms import Term
 
 SERVICES = ("ec2", "fargate", "lambda", "sagemaker")
-# Below this share of a cent nothing is left: rounding of many small amounts.
-_DUST = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +133,8 @@ def why_not_covered(plan: SavingsPlan, usage: Usage) -> str:
     if usage.spot:
         return f"{usage.name} runs on Spot, and no Savings Plan covers Spot."
     if usage.service not in kind.services:
-        covered = " and ".join(sorted(kind.services))
-        return f"A {kind.title} covers {covered} only; {usage.name} is {usage.service} usage."
+        covered = ", ".join(sorted(kind.services))
+        return f"{kind.title}s cover {covered} only; {usage.name} is {usage.service} usage."
     if kind.bound and (usage.family, usage.region) != (plan.family, plan.region):
         return (
             f"This {kind.title} covers {plan.family} in {plan.region} only; {usage.name} is "
@@ -251,11 +249,13 @@ def bill_hour(usages: Sequence[Usage], plans: Sequence[SavingsPlan]) -> HourBill
             saving = 1 - rate / usage.on_demand
             pairs.append((PLAN_KINDS[plan.kind].turn, -saving, rate, p, u))
     for _, _, rate, p, u in sorted(pairs):
-        quantity = min(left[u], unspent[p] / rate)
-        if quantity * rate <= _DUST * plans[p].commitment:
+        affordable = unspent[p] / rate
+        quantity = min(left[u], affordable)
+        if quantity <= 0:
             continue
         left[u] -= quantity
-        unspent[p] = max(0.0, unspent[p] - quantity * rate)
+        # What is spent to the end is spent exactly: rounding must not leave a crumb to cover more.
+        unspent[p] = 0.0 if quantity == affordable else unspent[p] - quantity * rate
         lines.append(BillLine(usages[u], p, quantity, rate))
     lines += [
         BillLine(usage, None, quantity, usage.on_demand)

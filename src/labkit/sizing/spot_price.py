@@ -110,7 +110,11 @@ class HeadRoom:
                 "not asked" if policy.pools is None
                 else f"ceil(needed x {policy.pools} / {policy.pools - 1}) - needed",
             ),
-            Term(_SECTION, "Spot replicas", self.spot, "replicas", "the larger of the two rules"),
+            Term(_SECTION, "Spot replicas", self.spot, "replicas", "needed and the larger spares"),
+            Term(
+                _SECTION, "short of replicas", self.probability_short, "1",
+                "share of the time, if losses were independent",
+            ),
         )  # fmt: skip
 
 
