@@ -187,22 +187,48 @@ DEFAULT_ENGINE: Mapping[str, str] = MappingProxyType(
 class Loader:
     """How weights get onto the device, and what that needs of the host's memory.
 
-    Host bytes = reserve for the system and runtime + share x the model's resident bytes.
+    Host bytes = reserve for the system and runtime + share x the model's resident bytes. The
+    reserve is a prior of this project: an idle Linux with CUDA or Neuron runtime and Python.
     """
 
     name: str
     reserve_bytes: float
     model_share: float
     words: str
+    source: str
+
+    def host_bytes(self, model_bytes: float) -> float:
+        """Host memory that loading a model of `model_bytes` needs, in bytes."""
+        return self.reserve_bytes + self.model_share * model_bytes
 
 
 LOADERS: Mapping[str, Loader] = MappingProxyType(
     {
         loader.name: loader
         for loader in (
-            Loader("streamed", 2 * GIB, 0.0, "streamed safetensors: one tensor at a time"),
-            Loader("state_dict", 2 * GIB, 1.0, "the whole state dict in host memory"),
-            Loader("presharded", 2 * GIB, 0.0, "pre-sharded artifacts: one shard at a time"),
+            Loader(
+                "streamed",
+                2 * GIB,
+                0.0,
+                "streamed safetensors: one tensor at a time",
+                "safetensors maps the file; vLLM and its peers copy tensor after tensor to the "
+                "device, and the kernel drops pages it needs",
+            ),
+            Loader(
+                "state_dict",
+                2 * GIB,
+                1.0,
+                "the whole state dict in host memory",
+                "from_pretrained before compiling or sharding; out of memory on inf2.xlarge "
+                "(16 GiB) in aws-neuron-samples issue 10 and nki-samples issue 87",
+            ),
+            Loader(
+                "presharded",
+                2 * GIB,
+                0.0,
+                "pre-sharded artifacts: one shard at a time",
+                "AWS Neuron documentation: sharded checkpoints and compiled artifacts saved ahead",
+            ),
         )
     }
 )

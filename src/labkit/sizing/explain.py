@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from labkit.sizing.estimate import Estimate
 from labkit.sizing.explain_time import hardware_terms, money_terms, step_terms
 from labkit.sizing.kv import kv_blocks, kv_bytes_per_sequence, kv_bytes_per_token
-from labkit.sizing.memory import max_sequences
+from labkit.sizing.memory import max_sequences, overhead_parts
 from labkit.sizing.terms import Term, band_term, row_of
 from labkit.sizing.weights import (
     expected_distinct_experts,
@@ -109,7 +109,15 @@ def _memory(e: Estimate) -> Iterator[Term]:
         "B",
         "resident / TP; norms and positions on every device",
     )
-    yield band_term(section, "engine overhead", budget.overhead, "B", e.engine.overhead.source)
+    for part in overhead_parts(e.model, e.device, e.engine, e.config, n):
+        yield band_term(section, f"engine overhead: {part.name}", part.size, "B", part.source)
+    yield band_term(
+        section,
+        "engine overhead",
+        budget.overhead,
+        "B",
+        "sum of its parts; ends: spread of the fit",
+    )
     rule = (
         "utilization x usable - weights - overhead"
         if budget.utilization_of == "total"
