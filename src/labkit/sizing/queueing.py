@@ -174,7 +174,9 @@ class Occupancy:
         return inside
 
 
-def load_dependent(arrival_rate: float, departure_rates: Sequence[float]) -> Occupancy:
+def load_dependent(
+    arrival_rate: float, departure_rates: Sequence[float] | NDArray[np.float64]
+) -> Occupancy:
     """Poisson arrivals at a system that finishes `departure_rates[n - 1]` a second with n inside.
 
     Beyond the last entry it stays at that rate and the rest queue. This is Erlang's argument with

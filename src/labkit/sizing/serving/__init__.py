@@ -1,0 +1,1 @@
+"""Continuous batching in steady state: capacity, occupancy, latency percentiles, goodput."""
