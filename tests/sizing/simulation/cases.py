@@ -79,6 +79,16 @@ def traffic_of(arrival_strategy=arrivals, *, hits=hit_rates):
     )
 
 
+# Many answers that grow long in a cache that holds few of them: preemption is the rule.
+pressing = st.builds(
+    Traffic,
+    prompt=st.sampled_from([Fixed(5), Uniform(1, 30)]),
+    output=st.sampled_from([Fixed(50), Uniform(20, LONGEST_OUTPUT)]),
+    arrivals=open_arrivals,
+    requests=st.integers(10, 30),
+    prefix_hit_rate=hit_rates,
+)
+
 continuous = st.one_of(
     st.builds(
         ContinuousBatching,

@@ -56,13 +56,12 @@ class NaiveContinuous:
     def one_step(self):
         if self.chunked:
             decoders = self.make_room()
+            self.grow(decoders)
             chunks = self.chunks(self.budget - len(decoders))
         else:
             chunks = self.whole_prompts()
             decoders = [] if chunks else self.make_room()
-        for s in decoders:
-            s.blocks += s.cached % self.size == 0
-        assert self.free >= 0
+            self.grow(decoders)
         self.most_running = max(self.most_running, len(self.running))
         self.now += self.steps.mixed_seconds(
             sum(n for _, n in chunks),
@@ -81,6 +80,11 @@ class NaiveContinuous:
                 s.blocks = 0
                 s.running = False
         self.running = [s for s in self.running if s.running]
+
+    def grow(self, decoders):
+        for s in decoders:
+            s.blocks += s.cached % self.size == 0
+        assert self.free >= 0
 
     def make_room(self):
         """The sequences that decode in this step, after preemptions."""

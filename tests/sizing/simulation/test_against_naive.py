@@ -32,7 +32,7 @@ def _sequences(traffic, result):
 
 @settings(max_examples=150, deadline=None)
 @given(
-    cases.traffic_of(cases.open_arrivals),
+    st.one_of(cases.traffic_of(cases.open_arrivals), cases.pressing),
     cases.continuous,
     cases.step_times,
     st.one_of(st.just(KVCache()), cases.tight_caches()),
@@ -85,7 +85,7 @@ def test_static_batching_agrees_with_the_naive_scheduler(traffic, slots, steps, 
 
 @settings(max_examples=100, deadline=None)
 @given(
-    cases.traffic_of(),
+    st.one_of(cases.traffic_of(), cases.pressing),
     st.one_of(cases.continuous, cases.static),
     cases.step_times,
     cases.caches,

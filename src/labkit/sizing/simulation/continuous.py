@@ -161,15 +161,18 @@ class _ContinuousRun:
 
     # --- admission and prefill -----------------------------------------------------------------
 
-    def _admit(self) -> int | None:
-        """The head of the queue gets a slot and its blocks, if there are any."""
+    def _admit(self, spoken_for: int) -> int | None:
+        """The head of the queue gets a slot and its blocks, if there are any.
+
+        `spoken_for`: free blocks that this very step's decoding takes.
+        """
         if not self.waiting or len(self.active) >= self.slots:
             return None
         request = self.waiting[0]
         tokens = self.prompt[request] + self.written[request]
         blocks = self.kv.blocks_on_admission(tokens, self.prompt[request], self.output[request])
         spare = self.watermark if self.active else 0  # alone, a request may take every block
-        if blocks > self.pool.free - spare:
+        if blocks > self.pool.free - spoken_for - spare:
             return None
         self.waiting.popleft()
         self.pool.take(blocks)
@@ -186,7 +189,7 @@ class _ContinuousRun:
         while self.waiting:
             head = self.waiting[0]
             new = self.prompt[head] + self.written[head] - self.hits[head]
-            if new > budget or self._admit() is None:
+            if new > budget or self._admit(0) is None:
                 break
             batch.append(head)
             budget -= new
@@ -207,11 +210,12 @@ class _ContinuousRun:
         budget = self.budget - self.decoding
         pairs, tokens, held = 0.0, 0, self.cached
         done: list[int] = []
+        spoken_for = self.growth.needed(self.turn)
         queue = iter(list(self.prefilling))
         while budget > 0:
             request = next(queue, None)
             if request is None:
-                request = self._admit()
+                request = self._admit(spoken_for)
                 if request is None:
                     break
                 self.prefilling.append(request)
