@@ -26,7 +26,7 @@ from statistics import median
 from labkit.sizing.bands import Band
 from labkit.sizing.overhead import spread_unit, vllm_overhead, vllm_parts
 from labkit.sizing.units import GIB
-from labkit.sizing.validate.kv_logs import KvRow, read_row
+from labkit.sizing.validate.kv_row import KvRow, read_row
 
 DATA = Path(__file__).parent / "data" / "kv-logs.csv"
 TARGET = Path(__file__).parents[1] / "src" / "labkit" / "sizing" / "overhead_fitted.py"

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit.sizing.validate.kv_logs import kv_overhead, predict_kv, read_row
+from labkit.sizing.validate.kv_logs import kv_overhead, predict_kv
+from labkit.sizing.validate.kv_row import read_row
 from labkit.sizing.validate.result import RowResult
 
 LOGS = Path(__file__).parents[2] / "benchmarks" / "data" / "kv-logs.csv"
@@ -85,7 +86,7 @@ def test_the_memory_model_matches_the_logs():
     assert len(errors) >= 90
     assert median(errors) <= 0.02
     assert sum(error <= 0.20 for error in errors) >= 0.95 * len(errors)
-    assert sum(inside) >= 0.90 * len(inside)
+    assert 0.80 * len(inside) <= sum(inside) <= 0.95 * len(inside)
 
 
 def test_one_constant_for_all_would_be_worse():
@@ -131,8 +132,11 @@ def test_window_and_hybrid_models_are_scored_in_gib_only(kind):
 def test_sglang_takes_its_share_of_what_is_free_and_subtracts_the_weights():
     row = ROW | {"engine": "SGLang", "engine_version": "0.4.6", "util": "0.88"}
     gib = predict_kv(row)[0]
-    assert gib.high == pytest.approx(0.88 * 79.18 - 7.5552, abs=0.3)
-    assert gib.mid == pytest.approx(0.88 * 78.7 - 7.5552, abs=0.1)
+    assert gib.high == pytest.approx(0.88 * 79.18 - 7.5552)
+    assert gib.mid == pytest.approx(0.88 * 78.68 - 7.5552)
+    # What SGLang logs is free memory: its context is already off.
+    logged = predict_kv(row | {"total_gib_log": "78.60", "total_gib_used": "78.60"})[0]
+    assert logged.mid == pytest.approx(0.88 * 78.50 - 7.5552)
 
 
 def test_versions_are_read_from_what_people_write():

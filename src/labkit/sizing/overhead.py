@@ -40,7 +40,13 @@ GRAPHS = Band(0.1 * GIB, 0.25 * GIB, 0.6 * GIB)
 _WIDE = 3.5
 # The vision trial pass depends on the largest image that the model's processor lets through.
 _IMAGE_LOW, _IMAGE_HIGH = 0.0, 3.2 * GIB
-_SGLANG_CONTEXT = Band(0.2 * GIB, 0.5 * GIB, 1.2 * GIB)
+# The versions with fused kernels left six logs, 0.2 to 0.6 GiB apart in what is no trial pass.
+_KERNEL_BASE_LOW, _KERNEL_BASE_HIGH = 0.0, 0.7 * GIB
+# Per further device of a group: two GPUs of one host log 0.1 to 0.4 GiB more than one, eight H100
+# 0.3 each, two hosts 0.6.
+_RANK_LOW, _RANK_HIGH = 0.05 * GIB, 0.6 * GIB
+_SGLANG_CONTEXT = Band(0.0, 0.5 * GIB, 1.5 * GIB)
+_SGLANG_REST = Band(0.0, 0.1 * GIB, 1.0 * GIB)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +94,22 @@ def vllm_parts(case: OverheadCase, fitted: Parameters = FITTED) -> tuple[Overhea
     """The parts of vLLM's overhead; their sum is before the fit's own spread (`vllm_overhead`)."""
     era = vllm_era(case.version, case.before_ampere)
     kernel = era.sampler == "kernel"
-    base = fitted["base_kernel_gib" if kernel else "base_gib"] * GIB
+    base = _exactly(fitted["base_gib"] * GIB)
+    if kernel:
+        mid = fitted["base_kernel_gib"] * GIB
+        base = Band(_KERNEL_BASE_LOW, mid, max(mid, _KERNEL_BASE_HIGH), "fit")
     parts = [
-        OverheadPart("outside PyTorch", _exactly(base), f"{SOURCE}; {era.source}"),
+        OverheadPart("outside PyTorch", base, f"{SOURCE}; {era.source}"),
         _larger_pass(case, era, fitted),
     ]
     further = case.tensor_parallel_size - 1
     if further:
-        buffers = fitted["rank_gib"] * GIB * further
+        each = fitted["rank_gib"] * GIB
+        buffers = Band(min(each, _RANK_LOW), each, max(each, _RANK_HIGH), "fit").times(further)
         parts.append(
             OverheadPart(
                 "collectives' buffers",
-                _exactly(buffers),
+                buffers,
                 f"{SOURCE}: {fitted['rank_gib']:.2f} GiB per further device",
             )
         )
@@ -139,12 +149,17 @@ def spread_unit(mid: float) -> float:
     return 0.1 * GIB + 0.05 * mid
 
 
-def sglang_parts(utilization: float) -> tuple[OverheadPart, ...]:
-    """SGLang's own: the context that is there before it looks, times its share."""
+def sglang_parts(utilization: float, *, free_known: bool = False) -> tuple[OverheadPart, ...]:
+    """SGLang's own: the context that is there before it looks, times its share.
+
+    `free_known`: the memory given is what SGLang logs as free before loading, context already
+    off; then only what loading leaves beside the weights remains.
+    """
+    size, name = (_SGLANG_REST, "left by loading") if free_known else (_SGLANG_CONTEXT, "context")
     return (
         OverheadPart(
-            "context before loading",
-            _SGLANG_CONTEXT.times(utilization),
+            name,
+            size.times(utilization),
             "prior: mem_fraction x free before loading - weights",
         ),
     )
