@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from labkit.sizing.inputs import SLO
 from labkit.sizing.queueing import Occupancy, kimura_factor
 from labkit.sizing.serving.backlog import backlog, reach_of
 from labkit.sizing.serving.points import chain_quantiles, normal_quantiles, spread_points
@@ -41,6 +42,8 @@ class Latency:
 class Latencies:
     """What requests meet. `tpot` None: no answer has a second token.
 
+    `kept`: share of requests that keep every promise at once (1 where nothing is promised).
+
     The four parts of the mean TTFT, in seconds: `place` (waiting for `max_num_seqs` or KV room),
     `running` (the rest of the step that runs on arrival), `ahead` (prompts of others in the same
     or earlier steps), `own` (the own prefill beside the decodes).
@@ -49,6 +52,7 @@ class Latencies:
     ttft: Latency
     tpot: Latency | None
     e2e: Latency
+    kept: float
     place: float
     running: float
     ahead: float
@@ -64,7 +68,7 @@ def latency_of(seconds: NDArray[np.float64], percentile: float) -> Latency:
 
 
 def latencies(
-    replica: Replica, rate: float, occupancy: Occupancy, pooled: int, percentile: float
+    replica: Replica, rate: float, occupancy: Occupancy, pooled: int, slo: SLO
 ) -> Latencies:
     """Latencies at `rate` requests/s over `pooled` replicas with one queue (see `Replica`)."""
     import numpy as np
@@ -88,10 +92,16 @@ def latencies(
     seen = np.clip(1.0 / copies + mean + spread * (sequences - mean), 0.5, replica.places)
     tpot, steps = _tpot(replica, each, seen, prefill, stalls, size, answer)
     more = steps > 0
+    late = np.zeros(len(ttft), dtype=bool)
+    if slo.ttft_ms is not None:
+        late |= ttft * 1e3 > slo.ttft_ms
+    if slo.tpot_ms is not None:
+        late |= more & (tpot * 1e3 > slo.tpot_ms)
     return Latencies(
-        ttft=latency_of(ttft, percentile),
-        tpot=latency_of(tpot[more], percentile) if bool(np.any(more)) else None,
-        e2e=latency_of(ttft + steps * tpot, percentile),
+        ttft=latency_of(ttft, slo.percentile),
+        tpot=latency_of(tpot[more], slo.percentile) if bool(np.any(more)) else None,
+        e2e=latency_of(ttft + steps * tpot, slo.percentile),
+        kept=1.0 - float(late.mean()),
         place=float(place.mean()),
         running=float(found.running.mean()),
         ahead=float((prefill.seconds - alone.seconds).mean()),

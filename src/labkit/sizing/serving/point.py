@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from labkit.sizing.checks import SizingError, require_count, require_positive
-from labkit.sizing.inputs import Workload
+from labkit.sizing.inputs import SLO, Workload
 from labkit.sizing.serving.latency import Latencies, Latency, latencies
 from labkit.sizing.serving.replica import DEFAULT_MAX_BATCHED_TOKENS, Replica, replica_of
 from labkit.sizing.serving.steps import StepTimes
-
-DEFAULT_PERCENTILE = 95.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +80,17 @@ def steady_state(
         max_batched_tokens=max_batched_tokens,
         block_tokens=block_tokens,
     )
-    percentile = workload.slo.percentile if workload.slo else DEFAULT_PERCENTILE
-    return point_at(replica, workload.requests_per_second, percentile=percentile)
+    return point_at(replica, workload.requests_per_second, slo=workload.slo)
 
 
 def point_at(
-    replica: Replica, rate: float, *, pooled: int = 1, percentile: float = DEFAULT_PERCENTILE
+    replica: Replica, rate: float, *, pooled: int = 1, slo: SLO | None = None
 ) -> ServingPoint:
     """The same for a replica that is built already, at any rate.
 
     pooled: this many replicas take from one queue and share `rate` requests/s; the answer is per
     replica. 1: the replica has a queue of its own, as where arrivals are split at random.
-    percentile: which one the latencies carry as `promised`.
+    slo: whose percentile the latencies carry as `promised` (None: the 95th).
     """
     import numpy as np
 
@@ -120,16 +117,8 @@ def point_at(
     sequences = occupancy.served / copies
     at = np.array([max(sequences, 1.0)])
     prefill = float(replica.prefill_seconds(each, at)[0])
-    return ServingPoint(
-        rate=each,
-        served=served,
-        capacity=capacity,
-        utilisation=each / capacity,
-        bound_by=replica.bound_by,
-        saturated=False,
-        places=replica.places,
-        context=traffic.context,
-        output_tokens_per_s=served * traffic.output_tokens,
+    return replace(
+        point,
         sequences=sequences,
         waiting=occupancy.queued / copies,
         wait_share=occupancy.full,
@@ -137,5 +126,5 @@ def point_at(
         prefill_seconds=prefill,
         prefill_share=each * prefill,
         kv_share=sequences / replica.kv_places,
-        latencies=latencies(replica, rate, occupancy, pooled, percentile),
+        latencies=latencies(replica, rate, occupancy, pooled, slo or SLO()),
     )

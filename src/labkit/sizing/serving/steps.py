@@ -31,12 +31,14 @@ class StepTimes(Protocol):
 class ScaledSteps:
     """A step model whose decode part and whose further time for prefill are multiplied.
 
-    That is how a step model's error band is carried through a queue: once at each end.
+    That is how a step model's error band is carried through a queue: once at each end. `floor`:
+    no step is faster than this one's (the roofline).
     """
 
     steps: StepTimes
     decode: float = 1.0
     prefill: float = 1.0
+    floor: StepTimes | None = None
 
     def __post_init__(self) -> None:
         require_positive("decode", self.decode)
@@ -50,12 +52,11 @@ class ScaledSteps:
         decode_tokens: float,
     ) -> float:
         """decode x (the step without prefill) + prefill x (what the prompt tokens add to it)."""
+        asked = prefill_tokens, prefill_pairs, decode_sequences, decode_tokens
         alone = 0.0
         if decode_sequences > 0:
             alone = self.steps.mixed_seconds(0.0, 0.0, decode_sequences, decode_tokens)
-        if prefill_tokens <= 0:
-            return self.decode * alone
-        whole = self.steps.mixed_seconds(
-            prefill_tokens, prefill_pairs, decode_sequences, decode_tokens
-        )
-        return self.decode * alone + self.prefill * (whole - alone)
+        seconds = self.decode * alone
+        if prefill_tokens > 0:
+            seconds += self.prefill * (self.steps.mixed_seconds(*asked) - alone)
+        return seconds if self.floor is None else max(seconds, self.floor.mixed_seconds(*asked))
