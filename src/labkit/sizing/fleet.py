@@ -67,9 +67,10 @@ def plan_fleet(
     """The smallest fleet, or the refusals that say why there is none.
 
     headroom: share of each replica's goodput that stays free, in [0, 1). n_plus: instances that
-    may be lost while the SLO holds. The batch is what the engine makes of the load, up to
-    `max_num_seqs` and the KV cache; `config.batch` only raises that limit. ends: also plan at both
-    ends of what is not known (thrice the work). Raises `SizingError` where the workload names no rate, `UnknownNameError` for an unknown routing or engine.
+    may be lost while the SLO holds. ends: also plan at both ends of what is not known (thrice the
+    work). The batch is what the engine makes of the load, up to `max_num_seqs` and the KV cache;
+    `config.batch` only raises that limit. Raises `SizingError` where the workload names no rate,
+    `UnknownNameError` for an unknown routing or engine.
     """
     rate = workload.requests_per_second
     if rate is None:

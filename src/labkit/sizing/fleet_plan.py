@@ -26,8 +26,8 @@ class FleetPlan:
     goodput_band: requests/s at the ends of what is not known about step times and memory.
 
     instances: to pay for, spares included; fewest, most: at the ends (most None: it cannot be
-    done there; both None: not asked). without_spare: for the load with head-room alone. point: one replica when all
-    work; degraded: one replica with `n_plus` instances gone.
+    done there; both None: not asked). without_spare: for the load with head-room alone. point: one
+    replica when all work; degraded: one replica with `n_plus` instances gone.
     """
 
     estimate: Estimate
