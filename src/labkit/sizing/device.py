@@ -7,9 +7,11 @@ in the estimate: the share of bandwidth of a fractional GPU, the FLOP/s of a CPU
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from labkit.catalog.specs import Accelerator, Instance, NumberFormat
+from labkit.sizing.identity import remembered
 from labkit.sizing.roofline import compute_dtype
 
 
@@ -26,12 +28,15 @@ class Device:
     link: str
     link_bytes_per_s: float
     cores_per_chip: int = 1
+    cpu_flops: Mapping[str, float] | None = None  # dense FLOP/s of a CPU by format
 
     def peak(self, fmt: NumberFormat) -> float:
         """Dense FLOP/s of this device on weights stored as `fmt`; 0 where unknown.
 
         Raises `SizingError` where the rates are known and the format is not among them.
         """
+        if self.accelerator is None and self.cpu_flops:
+            return cpu_peak(self.cpu_flops, fmt)
         if self.accelerator is None or not self.rates_known:
             return 0.0
         return self.accelerator.peak_flops(compute_dtype(self.accelerator, fmt)) * self.share
@@ -42,6 +47,15 @@ class Device:
         return self.share > 0 and self.accelerator is not None and self.accelerator.rates_known
 
 
+def cpu_peak(flops: Mapping[str, float], fmt: NumberFormat) -> float:
+    """Dense FLOP/s of a CPU on weights stored as `fmt`: its own rate, else what it is widened to."""
+    own = () if fmt.weight_only else (fmt.name,)
+    return next(
+        (flops[name] for name in (*own, fmt.compute_dtype, "bf16", "fp32") if flops.get(name)), 0.0
+    )
+
+
+@remembered(objects=1)
 def device_of(instance: Instance) -> Device:
     """What one rank runs on, on this instance type."""
     accelerator = instance.accelerator
@@ -55,6 +69,7 @@ def device_of(instance: Instance) -> Device:
             accelerator=None,
             link="",
             link_bytes_per_s=0.0,
+            cpu_flops=instance.cpu_flops or None,
         )
     usable = float(instance.accelerator_usable_bytes or accelerator.usable_bytes)
     if instance.kind == "neuron":

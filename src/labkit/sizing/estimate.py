@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from labkit.catalog.specs import Instance, ModelSpec, Price
+from labkit.catalog.specs import Instance, ModelSpec, NumberFormat, Price
 from labkit.sizing.bands import Band
 from labkit.sizing.cost import usd_per_million_band
 from labkit.sizing.device import Device, device_of
 from labkit.sizing.efficiency import Efficiency, efficiency_of, format_class, hardware_class
 from labkit.sizing.engines import DEFAULT_ENGINE, Engine, Loader, engine_named, loader_named
+from labkit.sizing.identity import remembered
 from labkit.sizing.inputs import EngineConfig, Workload
 from labkit.sizing.memory import MemoryBudget, max_sequences, memory_budget
 from labkit.sizing.parallel import link_kind, valid_tensor_parallel_sizes
@@ -94,14 +95,14 @@ def estimate(
     device = device_of(instance)
     n = config.tensor_parallel_size or _default_tensor_parallel_size(model, device)
     budget = memory_budget(model, device, engine, config, n)
-    case = Case(model, instance, config, workload, engine, loader, device, n, budget)
-    refusals = list(refuse(case))
-    blocking = {refusal.code for refusal in refusals} & BLOCKING
 
     def room(tokens: float) -> int:
         return max_sequences(model, config, budget.kv_pool_bytes, tokens, n, paged=engine.paged)
 
     full, middle = room(workload.full_length), room(workload.mean_context)
+    case = Case(model, instance, config, workload, engine, loader, device, n, budget, full)
+    refusals = list(refuse(case))
+    blocking = {refusal.code for refusal in refusals} & BLOCKING
     running = 0 if blocking - STILL_TIMED else min(config.batch, full)
     efficiency = decode = prefill = None
     if running and device.bandwidth > 0:
@@ -116,11 +117,12 @@ def estimate(
         prefill = step_time(work, device, fmt, efficiency)
     # Without FLOP/s a prefill cannot be timed; a decode step is bound by bytes and can.
     ttft = prefill.total if prefill and prefill.compute else None
-    tokens_per_s = _throughput(decode, ttft, running, workload.output_tokens)
+    tpot = decode.total if decode else None
+    tokens_per_s = _throughput(tpot, ttft, running, workload.output_tokens)
 
     price = instance.price(price_kind, region)
     refusals += _price_refusals(instance, price, price_kind, region)
-    refusals += _slo_refusals(workload, ttft, decode)
+    refusals += _slo_refusals(workload, ttft, tpot)
     return Estimate(
         model=model,
         instance=instance,
@@ -140,7 +142,7 @@ def estimate(
         decode=decode,
         prefill=prefill,
         ttft_ms=ttft.times(1e3) if ttft else None,
-        tpot_ms=decode.total.times(1e3) if decode else None,
+        tpot_ms=tpot.times(1e3) if tpot else None,
         output_tokens_per_s=tokens_per_s,
         requests_per_s=tokens_per_s.times(1 / workload.output_tokens) if tokens_per_s else None,
         bound=decode.bound if decode else None,
@@ -153,6 +155,7 @@ def estimate(
     )
 
 
+@remembered(objects=2)
 def _default_tensor_parallel_size(model: ModelSpec, device: Device) -> int:
     """One GPU; on Neuron the most cores of one chip that the heads allow."""
     sizes = valid_tensor_parallel_sizes(model, device.cores_per_chip)
@@ -161,10 +164,17 @@ def _default_tensor_parallel_size(model: ModelSpec, device: Device) -> int:
 
 def efficiency_for(engine: Engine, config: EngineConfig, device: Device) -> Efficiency:
     """The shipped efficiency of an engine with its weight format on a device."""
+    return _efficiency(engine, device, config.weight_format, config.engine_version)
+
+
+@remembered(objects=3)
+def _efficiency(
+    engine: Engine, device: Device, fmt: NumberFormat, version: str | None
+) -> Efficiency:
     return efficiency_of(
-        variant_of(engine, config.engine_version),
+        variant_of(engine, version),
         hardware_class(device.accelerator),
-        format_class(config.weight_format),
+        format_class(fmt),
         link_kind(device.link),
     )
 
@@ -176,7 +186,7 @@ def cached_prompt_tokens(workload: Workload) -> int:
 
 
 def _throughput(
-    decode: StepTime | None, prefill: Band | None, running: int, output_tokens: int
+    step: Band | None, prefill: Band | None, running: int, output_tokens: int
 ) -> Band | None:
     """Sustained output tokens/s of `running` sequences that are replaced as they finish.
 
@@ -185,9 +195,8 @@ def _throughput(
     running x output / (running x prefill + (output - 1) x step). Without a prefill time (CPU) it
     is decode alone.
     """
-    if decode is None:
+    if step is None:
         return None
-    step = decode.total
     if prefill is None:
         return step.under(running)
 
@@ -223,13 +232,13 @@ def _price_refusals(
     return []
 
 
-def _slo_refusals(workload: Workload, ttft: Band | None, decode: StepTime | None) -> list[Refusal]:
+def _slo_refusals(workload: Workload, ttft: Band | None, tpot: Band | None) -> list[Refusal]:
     slo, found = workload.slo, []
     if slo is None:
         return []
     for code, name, limit, band in (
         (RefusalCode.SLO_TTFT, "TTFT", slo.ttft_ms, ttft),
-        (RefusalCode.SLO_TPOT, "TPOT", slo.tpot_ms, decode.total if decode else None),
+        (RefusalCode.SLO_TPOT, "TPOT", slo.tpot_ms, tpot),
     ):
         if limit is not None and band is not None and band.mid * 1e3 > limit:
             found.append(

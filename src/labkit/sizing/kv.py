@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 
 from labkit.catalog.specs import Attention, ModelSpec, NumberFormat
+from labkit.sizing.identity import remembered
 from labkit.sizing.inputs import require_count
 
 BLOCK_TOKENS = 16
@@ -68,16 +69,34 @@ def kv_bytes_per_sequence(
     Tokens are rounded up to whole blocks of `block_tokens` (vLLM: 16); sliding layers hold at
     most their window; linear layers add their constant state.
     """
-    element = element_bytes(kv)
     held = math.ceil(tokens / block_tokens) * block_tokens if block_tokens > 1 else tokens
     total = 0.0
+    for size, window, grows in cache_parts(model, element_bytes(kv), tensor_parallel_size):
+        if not grows:
+            total += size
+        else:
+            total += size * (held if window is None else min(held, window))
+    return total
+
+
+@remembered(objects=1)
+def cache_parts(
+    model: ModelSpec, element: float, tensor_parallel_size: int
+) -> tuple[tuple[float, int | None, bool], ...]:
+    """The cache of one sequence by kind of layer, on each device: (bytes, window, grows).
+
+    Bytes are per token where it grows (up to `window` tokens, None: without end), else in all.
+    """
+    parts: list[tuple[float, int | None, bool]] = []
     for kind in _cached_kinds(model):
         if kind.kind == "linear":
-            total += kind.layers * linear_state_bytes(kind, tensor_parallel_size)
+            parts.append(
+                (kind.layers * linear_state_bytes(kind, tensor_parallel_size), None, False)
+            )
             continue
-        length = min(held, kind.window) if kind.kind == "sliding" and kind.window else held
-        total += kind.layers * elements_per_token(kind, tensor_parallel_size) * element * length
-    return total
+        size = kind.layers * elements_per_token(kind, tensor_parallel_size) * element
+        parts.append((size, (kind.window or None) if kind.kind == "sliding" else None, True))
+    return tuple(parts)
 
 
 def cache_coefficients(
@@ -87,14 +106,9 @@ def cache_coefficients(
 
     `kv_bytes_per_sequence` = constant + the sum of size x min(tokens, window).
     """
-    element, parts, constant = element_bytes(kv), [], 0.0
-    for kind in _cached_kinds(model):
-        if kind.kind == "linear":
-            constant += kind.layers * linear_state_bytes(kind, tensor_parallel_size)
-            continue
-        size = kind.layers * elements_per_token(kind, tensor_parallel_size) * element
-        parts.append((size, kind.window if kind.kind == "sliding" and kind.window else None))
-    return tuple(parts), constant
+    parts = cache_parts(model, element_bytes(kv), tensor_parallel_size)
+    constant = sum(size for size, _, grows in parts if not grows)
+    return tuple((size, window) for size, window, grows in parts if grows), float(constant)
 
 
 def max_cached_tokens(

@@ -17,6 +17,7 @@ from labkit.sizing.bands import Band
 from labkit.sizing.device import Device
 from labkit.sizing.engine_defaults import Card, Defaults, sglang_defaults, vllm_defaults
 from labkit.sizing.engines import Engine, prior_overhead
+from labkit.sizing.identity import remembered
 from labkit.sizing.inputs import EngineConfig
 from labkit.sizing.kv import kv_bytes_per_sequence, kv_bytes_per_token, max_cached_tokens
 from labkit.sizing.overhead import (
@@ -60,8 +61,78 @@ def memory_budget(
     config: EngineConfig,
     tensor_parallel_size: int,
 ) -> MemoryBudget:
-    """The budget of one device of a group of `tensor_parallel_size`."""
-    n = tensor_parallel_size
+    """The budget of one device of a group of `tensor_parallel_size`.
+
+    The batch matters only where it is more than the engine's own limit of sequences.
+    """
+    return _budget(
+        model,
+        device,
+        engine,
+        config.weights,
+        config.kv,
+        tensor_parallel_size,
+        config.gpu_memory_utilization,
+        config.engine_version,
+        sequence_limit(model, device, engine, config, tensor_parallel_size),
+        config.max_num_batched_tokens,
+        config.block_tokens,
+    )
+
+
+def sequence_limit(
+    model: ModelSpec,
+    device: Device,
+    engine: Engine,
+    config: EngineConfig,
+    tensor_parallel_size: int,
+) -> int | None:
+    """Sequences the engine sizes its buffers for; None where the memory model does not ask.
+
+    The limit asked for, else the engine's default on this device and never fewer than `batch`.
+    """
+    if config.max_num_seqs is not None:
+        return config.max_num_seqs
+    default = default_sequences(model, device, engine, config.engine_version, tensor_parallel_size)
+    return None if default is None else max(config.batch, default)
+
+
+@remembered(objects=3)
+def default_sequences(
+    model: ModelSpec,
+    device: Device,
+    engine: Engine,
+    version: str | None,
+    tensor_parallel_size: int,
+) -> int | None:
+    """The engine's own `max_num_seqs` on this device; None for engines without a known default."""
+    defaults = _defaults(model, device, engine, version, tensor_parallel_size)
+    return defaults.max_num_seqs if defaults else None
+
+
+@remembered(objects=3, most=16_384)
+def _budget(
+    model: ModelSpec,
+    device: Device,
+    engine: Engine,
+    weight_format: str,
+    kv_format: str,
+    n: int,
+    share: float | None,
+    version: str | None,
+    sequences: int | None,
+    batched_tokens: int | None,
+    block_tokens: int,
+) -> MemoryBudget:
+    config = EngineConfig(
+        weight_format,
+        kv_format,
+        gpu_memory_utilization=share,
+        engine_version=version,
+        max_num_seqs=sequences,
+        max_num_batched_tokens=batched_tokens,
+        block_tokens=block_tokens,
+    )
     weights = device_weight_bytes(model, config.weight_format, n)
     usable = engine_visible_bytes(device)
     overhead = overhead_band(model, device, engine, config, n)
@@ -102,7 +173,7 @@ def utilization_of(
     """The share of memory: the one asked for, else the engine's default in that version."""
     if config.gpu_memory_utilization is not None:
         return config.gpu_memory_utilization
-    defaults = _defaults(model, device, engine, config, tensor_parallel_size)
+    defaults = _defaults(model, device, engine, config.engine_version, tensor_parallel_size)
     return defaults.gpu_memory_utilization if defaults else engine.utilization
 
 
@@ -114,7 +185,7 @@ def overhead_band(
     tensor_parallel_size: int,
 ) -> Band:
     """Bytes per device that are neither weights nor cache."""
-    defaults = _defaults(model, device, engine, config, tensor_parallel_size)
+    defaults = _defaults(model, device, engine, config.engine_version, tensor_parallel_size)
     if defaults is None:
         weights = device_weight_bytes(model, config.weight_format, tensor_parallel_size)
         return prior_overhead(engine, weights)
@@ -135,7 +206,7 @@ def overhead_parts(
 
     Its ends are wider than the parts' sums by the spread of the fit.
     """
-    defaults = _defaults(model, device, engine, config, tensor_parallel_size)
+    defaults = _defaults(model, device, engine, config.engine_version, tensor_parallel_size)
     if defaults is None:
         band = overhead_band(model, device, engine, config, tensor_parallel_size)
         return (OverheadPart("all of it", band, engine.overhead.source),)
@@ -181,16 +252,14 @@ def _defaults(
     model: ModelSpec,
     device: Device,
     engine: Engine,
-    config: EngineConfig,
+    version: str | None,
     tensor_parallel_size: int,
 ) -> Defaults | None:
     """The engine's defaults on this device; None for engines without a model of their own."""
     if engine.name == "vllm":
-        return vllm_defaults(
-            config.engine_version, card_of(device), max_model_len=model.max_context or None
-        )
+        return vllm_defaults(version, card_of(device), max_model_len=model.max_context or None)
     if engine.name == "sglang":
-        return sglang_defaults(config.engine_version, card_of(device), tensor_parallel_size)
+        return sglang_defaults(version, card_of(device), tensor_parallel_size)
     return None
 
 

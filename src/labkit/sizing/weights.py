@@ -5,7 +5,8 @@ the table fills memory but costs no bandwidth. The output head is read whole at 
 it is tied to the embedding, that table is stored once and read as the head.
 
 A format below 16 bits quantizes the linear layers and the experts. Embeddings, head, norms,
-biases and routers stay at 16 bits, as GPTQ, AWQ, FP8 and INT8 checkpoints publish them. A model
+biases and routers stay at 16 bits, as GPTQ, AWQ, FP8 and INT8 checkpoints publish them; GGUF
+files quantize the tables as well (`NumberFormat.tables`). A model
 asked for in the format it was published in quantizes what its publisher did (gpt-oss in MXFP4:
 the experts only).
 """
@@ -15,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from labkit.catalog.specs import ModelSpec, NumberFormat
+from labkit.sizing.identity import remembered
 from labkit.sizing.inputs import require_count
 
 SIXTEEN_BIT_BYTES = 2.0
@@ -45,9 +47,14 @@ def resident_weight_parts(
     `quantize_everything` counts all parameters in `fmt`, the textbook shortcut "parameters x
     bytes"; real checkpoints below 16 bits do not look like that.
     """
+    return _parts(model, fmt, quantize_everything)
+
+
+@remembered(objects=2)
+def _parts(model: ModelSpec, fmt: NumberFormat, quantize_everything: bool) -> WeightParts:
     params = model.params
     width = fmt.bytes_per_weight
-    everything = quantize_everything or fmt.bits >= 16
+    everything = quantize_everything or fmt.bits >= 16 or fmt.tables
     kept = width if everything else SIXTEEN_BIT_BYTES
     small = _quantized_parts(model, fmt)
     return WeightParts(
