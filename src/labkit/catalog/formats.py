@@ -81,6 +81,41 @@ FORMATS: Mapping[str, NumberFormat] = MappingProxyType(
     }
 )
 
+
+def _gguf(name: str, base: str, bits: float) -> NumberFormat:
+    return NumberFormat(
+        name=f"{base}-{name}",
+        bits=bits,
+        weight_only=True,
+        compute_dtype="fp16",
+        tables=True,
+        note=f"llama.cpp's {name}: {bits:g} bits per weight on average over the file, scales, "
+        "embedding and output head included.",
+    )
+
+
+# GGUF files mix block formats, and quantize the embedding and the head as well. Bits per weight
+# are the file's size over its parameters: exact for the plain blocks (q4_0: 18 bytes for 32
+# weights, q8_0: 34), the mixes as llama.cpp's quantize tool prints them for an 8B model.
+GGUF: Mapping[str, NumberFormat] = MappingProxyType(
+    {
+        name: _gguf(name, base, bits)
+        for name, base, bits in (
+            ("q2_k", "int2", 3.16),
+            ("q3_k_m", "int3", 4.00),
+            ("q4_0", "int4", 4.5),
+            ("q4_1", "int4", 5.0),
+            ("q4_k_s", "int4", 4.67),
+            ("q4_k_m", "int4", 4.89),
+            ("q5_0", "int5", 5.5),
+            ("q5_k_s", "int5", 5.57),
+            ("q5_k_m", "int5", 5.70),
+            ("q6_k", "int6", 6.56),
+            ("q8_0", "int8", 8.5),
+        )
+    }
+)
+
 _SYNONYMS: Mapping[str, str] = MappingProxyType(
     {
         "float32": "fp32",
@@ -99,6 +134,8 @@ _SYNONYMS: Mapping[str, str] = MappingProxyType(
 def number_format(name: str) -> NumberFormat:
     """The format called `name`: case does not matter, `int4-g32` asks for groups of 32.
 
+    llama.cpp's own names work too: `q4_k_m` is "int4-q4_k_m".
+
     Raises `LabkitError` (one sentence with the nearest names) for anything else.
 
     >>> number_format("int4").bits_per_weight
@@ -110,6 +147,9 @@ def number_format(name: str) -> NumberFormat:
     key = _SYNONYMS.get(key, key)
     if key in FORMATS:
         return FORMATS[key]
+    gguf = GGUF.get(key) or GGUF.get(key.partition("-")[2])
+    if gguf is not None and key in {gguf.name, gguf.name.partition("-")[2]}:
+        return gguf
     grouped = re.fullmatch(r"int4-g(\d{1,4})", key)
     if grouped and int(grouped[1]) in _INT4_GROUPS:
         group = int(grouped[1])

@@ -48,6 +48,8 @@ class NumberFormat:
 
     `bits` is the element's own width. A grouped format also stores `scale_bits` (scale and
     zero point) once per `group_size` elements; `bits_per_weight` adds that share.
+    `tables`: the embedding and the output head are stored in this format too, although it is
+    below 16 bits (GGUF files); elsewhere they stay at 16.
     """
 
     name: str
@@ -57,6 +59,7 @@ class NumberFormat:
     weight_only: bool = False
     compute_dtype: str = "bf16"
     note: str = ""
+    tables: bool = False
 
     @property
     def bits_per_weight(self) -> float:
