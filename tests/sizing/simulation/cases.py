@@ -107,6 +107,7 @@ static = st.builds(
     StaticBatching,
     max_num_seqs=st.integers(1, 8),
     max_wait_seconds=st.sampled_from([0.0, 0.5]),
+    prefill=st.sampled_from(["padded", "shortest"]),
     streams=st.booleans(),
 )
 

@@ -138,8 +138,8 @@ class NaiveContinuous:
         return chunks
 
 
-def naive_static(sequences, steps, slots):
-    """Batches of whoever waits, padded, until the slowest is done; unlimited blocks, no hits."""
+def naive_static(sequences, steps, slots, prefill):
+    """Batches of whoever waits until the slowest is done; unlimited blocks, no hits."""
     now, coming = 0.0, list(sequences)
     ends = {}
     while coming:
@@ -147,14 +147,21 @@ def naive_static(sequences, steps, slots):
         batch = [s for s in coming if s.arrival <= now][:slots]
         coming = coming[len(batch) :]
         size = len(batch)
-        prompt, output = max(s.prompt for s in batch), max(s.output for s in batch)
-        now += steps.mixed_seconds(size * prompt, size * prompt * prompt / 2, 0, 0)
-        for s in batch:
-            s.tokens.append(now)
-        for made in range(1, output):
-            now += steps.mixed_seconds(0, 0.0, size, size * (prompt + made - 1))
+        if prefill == "padded":
             for s in batch:
-                if made < s.output:
+                s.goal = max(s.prompt for s in batch)
+        else:
+            for s in batch:
+                s.goal = s.prompt
+        read = min(s.goal for s in batch)
+        now += steps.mixed_seconds(size * read, size * read * read / 2, 0, 0)
+        while True:
+            for s in batch:
+                if s.goal <= read and len(s.tokens) < s.output:
                     s.tokens.append(now)
+            if all(len(s.tokens) == s.output for s in batch):
+                break
+            now += steps.mixed_seconds(0, 0.0, size, size * read)
+            read += 1
         ends.update({s.number: now for s in batch})
     return ends

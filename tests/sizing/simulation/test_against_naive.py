@@ -68,14 +68,16 @@ def test_continuous_batching_agrees_with_the_naive_scheduler(traffic, spec, step
 @given(
     cases.traffic_of(cases.open_arrivals, hits=st.just(0.0)),
     st.integers(1, 8),
+    st.sampled_from(["padded", "shortest"]),
     cases.step_times,
     cases.seeds,
 )
-def test_static_batching_agrees_with_the_naive_scheduler(traffic, slots, steps, seed):
-    result = simulate(traffic, StaticBatching(slots), steps, seed=seed)
-    streamed = simulate(traffic, StaticBatching(slots, streams=True), steps, seed=seed)
+def test_static_batching_agrees_with_the_naive_scheduler(traffic, slots, prefill, steps, seed):
+    spec = StaticBatching(slots, prefill=prefill)
+    result = simulate(traffic, spec, steps, seed=seed)
+    streamed = simulate(traffic, replace(spec, streams=True), steps, seed=seed)
     sequences = _sequences(traffic, (seed, result))
-    ends = naive_static(sequences, steps, slots)
+    ends = naive_static(sequences, steps, slots, prefill)
     assert result.finish == pytest.approx([ends[s.number] for s in sequences], rel=1e-9)
     assert streamed.finish == pytest.approx([s.tokens[-1] for s in sequences], rel=1e-9)
     assert result.first_token == pytest.approx([s.tokens[0] for s in sequences], rel=1e-9)

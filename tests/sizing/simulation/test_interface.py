@@ -167,6 +167,7 @@ def test_a_run_is_cut_at_the_step_that_reaches_the_time():
         (lambda: ContinuousBatching(0), "max_num_seqs"),
         (lambda: ContinuousBatching(64, 32), "max_num_batched_tokens=32 must be at least"),
         (lambda: StaticBatching(4, max_wait_seconds=-1.0), "max_wait_seconds"),
+        (lambda: StaticBatching(4, prefill="shortst"), "did you mean shortest?"),
         (lambda: KVCache(0), "blocks"),
         (lambda: KVCache(reservation="pages"), "did you mean paged?"),
         (lambda: KVCache(reservation="max"), "needs max_model_len"),
