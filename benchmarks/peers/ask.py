@@ -48,6 +48,8 @@ def _worker(peer: Peer, lines: Sequence[str], *options: str) -> list[dict[str, A
         input="\n".join(lines) + "\n",
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
     )
+    if done.returncode:
+        raise RuntimeError(f"{peer.name} broke off:\n{done.stderr}")
     return [json.loads(line) for line in done.stdout.splitlines()]

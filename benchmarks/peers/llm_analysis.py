@@ -60,8 +60,6 @@ FROM_CATALOGUE = ("T4", "L4", "L40S", "H200")
 def answer(question: Question) -> Times:
     """Milliseconds of the batch's prefill and of one decode step at full length."""
     card = _card_of(question)
-    if question.family == "neuron":
-        raise Unsupported("Neuron is not in it")
     layer = _Layer.of(question, card)
     if layer.resident_bytes >= card.memory:
         raise Unsupported("it says that the weights do not fit")

@@ -51,12 +51,11 @@ def in_metric(times: Times, question: Question, reading: Reading) -> float:
         sequences = 1 if times.steady else question.batch
         return question.prompt_tokens * sequences / _given(times.prefill_ms, "no TTFT") * 1e3
     step = _given(times.step_ms, "no decode step")
-    inside = reading.prefill_inside and not times.steady and question.prompt_tokens > 0
     whole = step * question.output_tokens
-    if inside or metric == "latency_s":
-        whole = _given(times.prefill_ms, "no TTFT") + step * (question.output_tokens - 1)
     if metric == "latency_s":
-        return whole / 1e3
+        return (whole - step + _given(times.prefill_ms, "no TTFT")) / 1e3
+    if not times.steady and question.prompt_tokens > 0:
+        whole += _stalls(times, question, reading)
     per_token = whole / question.output_tokens
     if metric == "tpot_ms":
         return per_token
@@ -65,6 +64,18 @@ def in_metric(times: Times, question: Question, reading: Reading) -> float:
         return rate
     total = rate * question.batch / (question.tensor_parallel if reading.per_gpu else 1)
     return total / question.output_tokens if metric == "req_s" else total
+
+
+def _stalls(times: Times, question: Question, reading: Reading) -> float:
+    """Ms of prefill that a request's tokens carry: its own where inside, and others' on the way.
+
+    Where requests come and go, every other one is prefilled once while this one decodes.
+    """
+    if reading.prefill_inside:
+        return _given(times.prefill_ms, "no TTFT") - _given(times.step_ms, "no decode step")
+    if question.static or question.batch == 1 or times.prefill_ms is None:
+        return 0.0
+    return times.prefill_ms * (question.batch - 1) / question.batch
 
 
 def _ttft(times: Times, question: Question, reading: Reading) -> float:

@@ -33,8 +33,6 @@ def answer(question: Question) -> Times:
 
     if question.tensor_parallel > 1:
         raise Unsupported("it models one device")
-    if question.family == "neuron":
-        raise Unsupported("Neuron is not in it")
     hardware, model = _hardware(question), _model(question)
     bits = question.bits_per_weight
     stored = "fp16" if bits >= 9 else "int8" if bits >= 6 else "int4"

@@ -19,7 +19,7 @@ class Unsupported(Exception):  # noqa: N818 - an answer, not an error
 class Question:
     """One run. Bytes, bytes/s and FLOP/s of one device; `link_bytes_per_s` is bidirectional.
 
-    family: serving, compiled, eager, llama.cpp, neuron (labkit's engine families).
+    family: serving (any compiled or serving engine on GPUs), eager, llama.cpp, cpu, neuron.
     weights: the row's own word (fp16, bf16, fp8, int8, awq4, gptq4, int4, bnb4, q4_k_m, …).
     static: all sequences start together (a static batch), else they come and go.
     """

@@ -23,7 +23,7 @@ _GPUS = {
     "H200": "h200-141gb",
     "L40S": "l40s-48gb",
 }
-_ENGINES = {"serving": "vllm", "compiled": "vllm", "llama.cpp": "llamacpp"}
+_ENGINES = {"serving": "vllm", "llama.cpp": "llamacpp"}
 _FORMATS = {
     "fp16": "fp16",
     "bf16": "bf16",

@@ -107,14 +107,14 @@ def _profile(question: Question) -> Any:
 
     quant = _FORMATS[question.weights]
     kv_bits = 8 if question.kv_bits == 8 else 16
-    length = max(3, question.prompt_tokens + question.output_tokens)
+    length = max(1, question.prompt_tokens) + max(2, question.output_tokens)
     if question.family == "eager":
         return profiles.hf(quant=quant, kv_bits=kv_bits)
     if question.family == "llama.cpp":
         return profiles.ollama(
             num_parallel=question.batch, num_ctx=length, quant=quant, kv_bits=kv_bits
         )
-    if question.family not in {"serving", "compiled"}:
+    if question.family != "serving":
         raise Unsupported(f"engine family {question.family} is not in it")
     chunked = question.engine.casefold() in _CHUNKS and not question.static
     profile = profiles.vllm(chunked=chunked, quant=quant, kv_bits=kv_bits)

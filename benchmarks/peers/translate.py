@@ -1,12 +1,16 @@
-"""From labkit's catalogue to the plain numbers of a `Question`."""
+"""From labkit's catalogue and a published row to the plain numbers of a `Question`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.peers.question import Question
+from benchmarks.peers.metrics import Reading
+from benchmarks.peers.question import Question, Unsupported
 from labkit.catalog import Catalog
 from labkit.catalog.specs import Accelerator, ModelSpec
+from labkit.sizing.validate.remarks import remarks_of
+from labkit.sizing.validate.runs import MeasuredRun
 
 # Bits of one stored weight, scales included: 4-bit integers in groups of 128 (GPTQ, AWQ, gpt-fast),
 # bitsandbytes' NF4 with one fp32 scale per 64, llama.cpp's q4_0 (18 bytes per 32) and q4_k_m mix.
@@ -24,6 +28,9 @@ BITS = {
     "q4_0": 4.5,
     "q4_k_m": 4.85,
 }
+
+# Variants of labkit's step-time model that are no GPU server with compiled or launched kernels.
+FAMILIES = {"eager": "eager", "cpu": "cpu", "llama.cpp": "llama.cpp", "neuron": "neuron"}
 
 # Architectures whose MLP has two matrices; the others have a gate as a third.
 _UNGATED = ("gptj", "gpt_neox", "gpt2", "falcon", "opt", "bloom", "mpt")
@@ -45,12 +52,14 @@ def question_of(
     static: bool = True,
     host: str = "CPU",
     host_bandwidth: float = 0.0,
+    host_flops: Mapping[str, float] | None = None,
 ) -> Question:
     """One run as plain numbers; `accelerator` None is the host's CPU at `host_bandwidth` bytes/s.
 
     Raises KeyError for a word in `weights` that is not in `BITS`.
     """
-    flops = {} if accelerator is None else {k: v for k, v in accelerator.flops.items() if v > 0}
+    rates = (host_flops or {}) if accelerator is None else accelerator.flops
+    flops = {name: rate for name, rate in rates.items() if rate > 0}
     # A NeuronCore is a part of its chip: tensor parallel counts cores.
     share = 1.0 if accelerator is None else 1.0 / accelerator.cores
     return Question(
@@ -77,6 +86,43 @@ def question_of(
         output_tokens=output_tokens,
         static=static,
     )
+
+
+def question_of_run(row: Mapping[str, str], run: MeasuredRun) -> tuple[Question, Reading]:
+    """A published row as a question, and what its number is.
+
+    Raises `Unsupported` where the row leaves open what every tool has to be told.
+    """
+    if run.saturated:
+        raise Unsupported("how many sequences run at once is not stated: the engine was saturated")
+    written = row["weights_dtype"].strip().casefold()
+    if written not in BITS:
+        raise Unsupported(f"weight format {written or 'unstated'}")
+    question = question_of(
+        run.id,
+        run.model,
+        run.device.accelerator,
+        engine=run.engine.name,
+        family=FAMILIES.get(run.variant, "serving"),
+        weights=written,
+        kv_bits=round(run.kv.bits),
+        tensor_parallel=run.devices,
+        batch=run.batch,
+        prompt_tokens=round(run.prompt_tokens),
+        output_tokens=max(1, round(run.output_tokens)),
+        static=not run.closed_loop,
+        host=f"CPU {run.accelerator}",
+        host_bandwidth=run.device.bandwidth,
+        host_flops=run.cpu_flops,
+    )
+    total = run.metric in ("decode_tok_s_total", "req_s")
+    reading = Reading(
+        metric=run.metric,
+        prefill_inside=not run.decode_only if total else run.prefill_inside,
+        per_gpu=run.per_device,
+        one_by_one=remarks_of(run.notes).one_by_one,
+    )
+    return question, reading
 
 
 def dimensions(model: ModelSpec) -> dict[str, Any]:

@@ -44,6 +44,8 @@ TIMES = Times(prefill_ms=50.0, step_ms=10.0, memory_gb=3.0)
         (Reading("decode_tok_s_total"), asked(batch=4), 400.0),
         (Reading("decode_tok_s_total", prefill_inside=True), asked(batch=4), 4 * 11 / 0.150),
         (Reading("decode_tok_s_total", per_gpu=True), asked(batch=4, n=2), 200.0),
+        # Four users come and go: three others' prefills (of 50 / 4 ms each) stall the 11 tokens.
+        (Reading("tpot_ms"), asked(batch=4, static=False), (110 + 37.5) / 11),
         (Reading("req_s"), asked(batch=4), 400 / 11),
         (Reading("ttft_ms_p50"), asked(batch=4), 50.0),
         (Reading("ttft_ms_p50", one_by_one=True), asked(batch=4), 50 * 5 / 8),
