@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from labkit.contract.errors import LabkitError
@@ -66,6 +67,19 @@ def predict_row(row: Row) -> list[RowResult]:
     ]
 
 
+def predict_log(row: Row) -> list[RowResult]:
+    """The results of a row of the KV logs' schema: `kv_gib` and `kv_tokens`."""
+    return [
+        replace(
+            result,
+            accelerator=text_of(row, "gpu"),
+            engine=text_of(row, "engine"),
+            quantity=quantity_of(result.metric, 1),
+        )
+        for result in predict_kv(row)
+    ]
+
+
 def sequences_of(run: MeasuredRun) -> str:
     """ "1", "> 1" or "saturated": the groups that batches are reported in."""
     if run.saturated:
@@ -74,7 +88,7 @@ def sequences_of(run: MeasuredRun) -> str:
 
 
 _READERS: Mapping[Schema, Callable[[Row], list[RowResult]]] = MappingProxyType(
-    {"measurements": predict_row, "kv-logs": predict_kv}
+    {"measurements": predict_row, "kv-logs": predict_log}
 )
 
 
