@@ -20,6 +20,7 @@ _HOMES = {
     "estimate": "labkit.sizing",
     "explain": "labkit.sizing",
     "Q": "labkit.contract",
+    "what_if": "labkit.sizing",
 }
 
 __all__ = [  # each name is loaded by __getattr__ on first use
@@ -34,6 +35,7 @@ __all__ = [  # each name is loaded by __getattr__ on first use
     "bench",
     "estimate",
     "explain",
+    "what_if",
 ]
 
 

@@ -45,6 +45,7 @@ from labkit.sizing.weights import (
     resident_weight_parts,
     streamed_weight_bytes,
 )
+from labkit.sizing.whatif import what_if
 
 __all__ = [
     "SLO",
@@ -95,4 +96,5 @@ __all__ = [
     "usd_per_million_tokens",
     "usd_per_request",
     "valid_tensor_parallel_sizes",
+    "what_if",
 ]
