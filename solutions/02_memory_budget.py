@@ -350,8 +350,9 @@ fig.tight_layout()
 # %% [markdown]
 # ### How sure is that gigabyte?
 #
-# Not very. These are the engine's own needs as public logs of vLLM show them, from the least to a
-# cautious rule, and what they do to the answer you just gave. A plan needs the cautious end.
+# Not very. What an engine keeps depends on its version, its limits and the card. These are the ends
+# and the middle of what public logs of vLLM lead one to expect of its newest version here, and what
+# they do to the answer you just gave. A plan needs the cautious end.
 
 # %% id="overhead-band"
 answer = estimate(
@@ -361,7 +362,7 @@ answer = estimate(
     Workload(prompt_tokens=512, output_tokens=256),
 ).memory
 for words, needs, left in (
-    ("least seen", answer.overhead.low, answer.pool.high),
+    ("least", answer.overhead.low, answer.pool.high),
     ("usual", answer.overhead.mid, answer.pool.mid),
     ("cautious", answer.overhead.high, answer.pool.low),
 ):
