@@ -48,11 +48,14 @@ class Device:
 
 
 def cpu_peak(flops: Mapping[str, float], fmt: NumberFormat) -> float:
-    """Dense FLOP/s of a CPU on weights stored as `fmt`: its own rate, else what it is widened to."""
-    own = () if fmt.weight_only else (fmt.name,)
-    return next(
-        (flops[name] for name in (*own, fmt.compute_dtype, "bf16", "fp32") if flops.get(name)), 0.0
-    )
+    """Dense FLOP/s of a CPU on weights stored as `fmt`.
+
+    Its rate in that format; weight-only and unlisted formats are widened to the faster of the
+    16-bit formats, else to fp32.
+    """
+    if not fmt.weight_only and flops.get(fmt.name):
+        return flops[fmt.name]
+    return max(flops.get("bf16", 0.0), flops.get("fp16", 0.0)) or flops.get("fp32", 0.0)
 
 
 @remembered(objects=1)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 
 from labkit.catalog.specs import Accelerator, NumberFormat
 from labkit.sizing.fitted import FITTED, SPREADS
@@ -124,6 +125,10 @@ class Parameters:
                 return value
         return self._values[stem] if default is None else self._values.get(stem, default)
 
+    def value(self, name: str) -> float:
+        """The value of the parameter of exactly that name. Raises KeyError for an unknown one."""
+        return self._values[name]
+
     def fitted(self, stem: str, where: str) -> bool:
         """Whether the value used for `stem` at `where` was fitted."""
         name = f"{stem}.{where}"
@@ -142,7 +147,8 @@ def build_efficiency(
     """The efficiency that `parameters` give; see the module for what it is used for.
 
     `quirks` name known departures: "bnb" (bitsandbytes kernels), "pre-xqa" (attention that reads
-    a KV head once per query head, TensorRT-LLM before 0.7).
+    a KV head once per query head, TensorRT-LLM before 0.7), "untried" (an engine without fitted
+    rows of its own: a prior's range).
     """
     at = f"{format_class}@{hardware}"
     kernels = [f"{quirk}-{format_class}" for quirk in quirks]
@@ -204,23 +210,22 @@ def efficiency_of(
     variant: str, hardware: str, format_class: str, link: str, quirks: tuple[str, ...] = ()
 ) -> Efficiency:
     """The shipped efficiency of an engine variant on a class of hardware."""
-    return build_efficiency(
-        shipped(), spreads_of(variant, hardware), variant, hardware, format_class, link, quirks
-    )
+    spreads = PRIOR_SPREADS if "untried" in quirks else spreads_of(variant, hardware)
+    return build_efficiency(shipped(), spreads, variant, hardware, format_class, link, quirks)
 
 
 # Without residuals of its own a class gets this: about what separates the published extremes.
 PRIOR_SPREAD = Spread(0.55, 1.9, "prior")
-_PRIOR = dict.fromkeys((DECODE_ONE, DECODE_MANY, PREFILL, SHARDED), PRIOR_SPREAD)
+PRIOR_SPREADS: Mapping[str, Spread] = MappingProxyType(
+    dict.fromkeys((DECODE_ONE, DECODE_MANY, PREFILL, SHARDED), PRIOR_SPREAD)
+)
 
 
 def spreads_of(variant: str, hardware: str) -> Mapping[str, Spread]:
     """The ranges of a variant on a class of hardware, by kind of step."""
     found = SPREADS.get((variant, hardware), {})
-    return {
-        key: Spread(*found[key][:2], "fit", found[key][2]) if key in found else _PRIOR[key]
-        for key in _PRIOR
-    }
+    fitted = {key: Spread(low, high, "fit", rows) for key, (low, high, rows) in found.items()}
+    return {**PRIOR_SPREADS, **fitted}
 
 
 def hardware_class(accelerator: Accelerator | None) -> str:

@@ -70,6 +70,23 @@ def attention_coefficients(
     return tuple(parts), constant, pair
 
 
+def prefill_coefficients(
+    model: ModelSpec,
+) -> tuple[tuple[tuple[float, int | None], ...], float]:
+    """Prefill attention as (FLOPs per query-key pair, window) parts and FLOPs per token.
+
+    In the order of `model.attention`, linear layers left out: those cost the same for each token.
+    """
+    parts, per_token = [], 0.0
+    for kind in model.attention:
+        if kind.kind == "linear":
+            per_token += kind.layers * _flops_per_pair(kind)
+            continue
+        window = kind.window if kind.kind == "sliding" and kind.window else None
+        parts.append((kind.layers * _flops_per_pair(kind), window))
+    return tuple(parts), per_token
+
+
 def _flops_per_cached_token(kind: Attention) -> float:
     if kind.kind == "mla":
         # Absorbed form, which decode uses: every head scores latent + rope and sums the latent.

@@ -117,15 +117,12 @@ _NEURON = {
     "neuron.sequence_us": 10.0,
 }
 
-# PyTorch on a CPU (IPEX and the like).
+# PyTorch on a CPU (IPEX and the like). The published range of MBU is one of 4-bit weights; MFU is
+# the p10 of all published prefills, for want of any on matrix units of a CPU.
 _CPU = {
-    "cpu.mbu": 0.35,
-    "cpu.mbu_factor.8-bit": 0.80,
-    "cpu.mbu_factor.4-bit": 0.60,
+    "cpu.mbu": 0.32,
     "cpu.mbu_kv": 0.15,
-    "cpu.mfu": 0.25,
-    "cpu.mfu_factor.8-bit": 0.80,
-    "cpu.mfu_factor.4-bit": 0.80,
+    "cpu.mfu": 0.14,
     "cpu.layer_us": 100.0,
     "cpu.step_us": 0.0,
     "cpu.prompt_us": 1000.0,

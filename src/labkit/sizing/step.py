@@ -52,6 +52,10 @@ class StepTime:
             max(mid * self.spread.low, self.roofline), mid, mid * self.spread.high, self.spread.kind
         )
 
+    def at(self, end: str) -> float:
+        """Seconds at one end of the band: "low", "mid" or "high"."""
+        return float(getattr(self.total, end))
+
     @property
     def bound(self) -> str:
         """Which term is largest: memory, compute, communication or overhead."""

@@ -41,6 +41,7 @@ class _Rule:
     layer_split: bool = False
     cpu_variant: str | None = None
     own_version: bool = True
+    untried: bool = False  # no row of it is among those that were fitted
 
 
 def _rule(pattern: str, engine: str, variant: str | None = None, **more: bool | str) -> _Rule:
@@ -52,16 +53,18 @@ _RULES = (
     _rule(r"neuron", "neuron"),
     # NIM and Triton have versions of their own, which say nothing about TensorRT-LLM's.
     _rule(r"\bnim\b|triton", "tensorrt-llm", static=False, own_version=False),
-    _rule(r"trt-?llm|tensorrt|optimum[ -]nvidia|faster ?transformer", "tensorrt-llm"),
+    # It calls the engine from transformers' generate loop, one step at a time.
+    _rule(r"optimum[ -]nvidia", "tensorrt-llm", "launched", untried=True),
+    _rule(r"trt-?llm|tensorrt|faster ?transformer", "tensorrt-llm"),
     _rule(r"sglang", "sglang", static=False),
     _rule(r"vllm", "vllm", static=False),
     _rule(r"\btgi\b|text[ -]generation[ -]inference", "tgi", static=False),
     _rule(r"lmdeploy|turbomind", "lmdeploy", static=False),
-    _rule(r"\bmlc\b|mlc-?llm|\btvm\b", "tensorrt-llm", "compiled"),
+    _rule(r"\bmlc\b|mlc-?llm|\btvm\b", "tensorrt-llm", "compiled", untried=True),
     _rule(r"gpt-?fast|torch\.?compile|torch-compile|torchao", "transformers", "compiled"),
-    _rule(r"ctranslate", "tensorrt-llm", "compiled"),
-    _rule(r"deepspeed|fast-?gen|\bmii\b", "vllm", "launched", static=False),
-    _rule(r"light-?llm", "vllm", "launched", static=False),
+    _rule(r"ctranslate", "tensorrt-llm", "compiled", untried=True),
+    _rule(r"deepspeed|fast-?gen|\bmii\b", "vllm", "launched", static=False, untried=True),
+    _rule(r"light-?llm", "vllm", "launched", static=False, untried=True),
     _rule(r"rtp-?llm|scalellm|aphrodite", "vllm", static=False),
     _rule(
         r"llama-?\.?cpp|llama-bench|ollama|llamafile|ctransformers|koboldcpp|\bgguf\b|\bggml\b"
@@ -72,9 +75,10 @@ _RULES = (
     # A loop of its own in C++ around few, large kernels: little host time.
     _rule(r"exllama", "transformers", "compiled", layer_split=True),
     _rule(r"ipex|openvino|intel extension", "transformers", cpu_variant="cpu"),
-    _rule(r"auto-?awq|\bawq gemm\b|auto-?gptq|gptq-?model", "transformers", cpu_variant="cpu"),
+    _rule(r"auto-?awq|\bawq gemm\b", "transformers", "launched", cpu_variant="cpu"),
+    _rule(r"auto-?gptq|gptq-?model", "transformers", cpu_variant="cpu"),
     _rule(r"lightning|lit-?gpt|\blitgpt\b", "transformers"),
-    _rule(r"onnx|optimum", "transformers", cpu_variant="cpu"),
+    _rule(r"onnx|optimum", "transformers", cpu_variant="cpu", untried=True),
     _rule(r"transformers|hugging ?face|\bhf\b|accelerate", "transformers", cpu_variant="cpu"),
     _rule(r"pytorch|\btorch\b|eager", "transformers", cpu_variant="cpu"),
 )
@@ -130,7 +134,7 @@ def engine_of(written: str, version: str = "", *, cpu: bool = False) -> NamedEng
         static=rule.static,
         layer_split=rule.layer_split,
         kernels=next((name for pattern, name in _KERNELS if pattern.search(text)), ""),
-        quirks=_quirks(text, rule.engine, known_version),
+        quirks=_quirks(text, rule, known_version),
     )
 
 
@@ -145,10 +149,11 @@ def _version(text: str) -> str | None:
     return found[1] if found else None
 
 
-def _quirks(text: str, engine: str, version: str | None) -> tuple[str, ...]:
-    """Departures that the step-time model knows: TensorRT-LLM's attention before 0.7."""
+def _quirks(text: str, rule: _Rule, version: str | None) -> tuple[str, ...]:
+    """What departs from the rest: TensorRT-LLM's attention before 0.7, engines never fitted."""
     before = version is not None and tuple(map(int, version.split("."))) < (0, 7)
-    return ("pre-xqa",) if engine == "tensorrt-llm" and "llm" in text and before else ()
+    old = rule.engine == "tensorrt-llm" and "llm" in text and before
+    return (*(("pre-xqa",) if old else ()), *(("untried",) if rule.untried else ()))
 
 
 def _list(names: list[str] | tuple[str, ...]) -> str:

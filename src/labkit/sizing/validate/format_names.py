@@ -110,8 +110,13 @@ def weights_of(written: str, *, gguf: bool = False) -> NamedFormat:
         ) from None
 
 
-def cache_of(written: str, weights: NumberFormat) -> NamedFormat:
-    """The KV cache's format; not stated, it is the 16-bit one that goes with the weights."""
+def cache_of(written: str, weights: NumberFormat, engine: str = "") -> NamedFormat:
+    """The KV cache's format; not stated, it is the 16-bit one that goes with the weights.
+
+    TensorRT-LLM's FP8 recipe quantizes the cache with the weights.
+    """
+    if absent(written) and engine == "tensorrt-llm" and weights.name == "fp8":
+        return NamedFormat(weights, "", "kv_dtype is not stated: fp8 as in TensorRT-LLM's recipe")
     if absent(written) or written.strip().casefold() in {"auto", "default"}:
         return NamedFormat(number_format("bf16" if weights.name == "bf16" else "fp16"))
     found = weights_of(written)

@@ -58,7 +58,7 @@ def load_of(text: str, metric: str, engine: NamedEngine, remarks: Remarks) -> Lo
 def _closed(engine: NamedEngine, remarks: Remarks) -> bool:
     """Whether requests come and go: the notes say so, else the engine's usual benchmark."""
     if remarks.one_by_one:
-        return True
+        return False  # the whole batch is there at the start, however it is prefilled
     if remarks.static is not None:
         return not remarks.static
     return not engine.static

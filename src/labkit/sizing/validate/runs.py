@@ -112,7 +112,7 @@ def read_run(row: Mapping[str, str]) -> MeasuredRun:
         text_of(row, "engine"), text_of(row, "engine_version"), cpu=names.is_cpu(gpu)
     )
     weights = names.weights_of(text_of(row, "weights_dtype"), gguf=engine.engine == "llama.cpp")
-    cache = names.cache_of(text_of(row, "kv_dtype"), weights.format)
+    cache = names.cache_of(text_of(row, "kv_dtype"), weights.format, engine.engine)
     stated = quantity("gpu_count", text_of(row, "gpu_count"))
     count = _bounded("gpu_count", stated, _MOST_DEVICES) if stated else 1
     if stated is None:
@@ -143,7 +143,7 @@ def read_run(row: Mapping[str, str]) -> MeasuredRun:
         engine_name=engine.written,
         engine_version=engine.version,
         variant=engine.variant,
-        quirks=(*engine.quirks, *(("bnb",) if weights.kernels == "bnb" else ())),
+        quirks=(*engine.quirks, *(("bnb",) if _bitsandbytes(engine, weights) else ())),
         kernels=engine.kernels or weights.kernels,
         weights=weights.format,
         kv=cache.format,
@@ -161,6 +161,12 @@ def read_run(row: Mapping[str, str]) -> MeasuredRun:
         assumptions=tuple(dict.fromkeys(assumed)),
         notes=notes,
     )
+
+
+def _bitsandbytes(engine: names.NamedEngine, weights: names.NamedFormat) -> bool:
+    """Whether bitsandbytes multiplies: it is named, or eager transformers name no other kernels."""
+    unnamed = engine.variant == "eager" and not (engine.kernels or weights.kernels)
+    return weights.kernels == "bnb" or (unnamed and weights.format.bits < 16)
 
 
 @dataclass(frozen=True, slots=True)
