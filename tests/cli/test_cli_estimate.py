@@ -45,12 +45,12 @@ def answer(capsys, *arguments: str) -> dict:
 def test_the_issues_example_as_json(capsys):
     result = answer(capsys, *EXAMPLE)
     assert result["fits"] is False
-    assert result["max_sequences"] == 24
+    assert result["max_sequences"] == 27
     assert [refusal["code"] for refusal in result["refusals"]] == ["KV_CACHE"]
     memory = result["memory"]
     assert memory["weights_bytes"] == 26_031_728_640
     assert memory["kv_bytes_per_token"] == 819_200
-    assert memory["max_cached_tokens"] // 768 == 24
+    assert memory["max_cached_tokens"] // 768 == 27
     for key in ("ttft_ms", "tpot_ms", "output_tokens_per_s", "requests_per_s"):
         assert 0 < result[key]["low"] <= result[key]["mid"] <= result[key]["high"]
     assert result["bound"] == "memory"

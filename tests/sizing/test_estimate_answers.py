@@ -211,7 +211,7 @@ def test_explain_says_which_occupancy_is_which():
     terms = {term.name: term for term in explain(run(LLAMA_2_13B, G6E, batch=32))}
     assert terms["sequences at full length"].value == 27
     assert "decides `fits`" in terms["sequences at full length"].source
-    assert terms["sequences mid-generation"].value == 32
+    assert terms["sequences mid-generation"].value == 33
     assert "prompt + output / 2" in terms["sequences mid-generation"].source
 
 
