@@ -116,14 +116,19 @@ def _stationary(moves: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(steady / steady.sum())
 
 
-def reach_of(prompts: NDArray[np.float64], per_step: float, utilisation: float) -> float:
+def reach_of(
+    prompts: NDArray[np.float64], per_step: float, utilisation: float, budget: float
+) -> float:
     """Tokens that the grid must span at the highest rate that will be asked.
 
-    The longest prompt twice, and the steps' mean load with its spread, longer near saturation.
+    per_step, utilisation: mean prompt tokens of a step there, and the share of time they take.
+    The longest prompt twice, or the mean step with six standard deviations; where prompts do not
+    fit the budget, also six times the mean of what then waits (Pollaczek-Khinchine, in tokens).
     """
-    mean = float(prompts.mean())
-    second = float((prompts**2).mean())
-    spread = math.sqrt(per_step * second / mean)
-    return max(2.0 * float(prompts[-1]), (per_step + 4.0 * spread)) + 6.0 * (
-        per_step + second / mean
-    ) * min(1.0 / (1.0 - min(utilisation, 0.99)) - 1.0, 8.0)
+    mean, second = float(prompts.mean()), float((prompts**2).mean())
+    busy = min(utilisation, 0.93)
+    deviation = math.sqrt(per_step * second / mean / (1.0 - busy**2))
+    reach = max(2.0 * float(prompts[-1]), per_step + 6.0 * deviation)
+    if reach > budget:
+        reach += 3.0 * second / mean * busy / (1.0 - busy)
+    return reach

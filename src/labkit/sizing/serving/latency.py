@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from labkit.sizing.inputs import SLO
-from labkit.sizing.queueing import Occupancy, kimura_factor
+from labkit.sizing.queueing import kimura_factor
 from labkit.sizing.serving.backlog import backlog, reach_of
 from labkit.sizing.serving.points import chain_quantiles, normal_quantiles, spread_points
-from labkit.sizing.serving.replica import Replica
+from labkit.sizing.serving.replica import Crowd, Replica
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,19 +67,15 @@ def latency_of(seconds: NDArray[np.float64], percentile: float) -> Latency:
     return Latency(float(seconds.mean()), *(float(value) for value in found))
 
 
-def latencies(
-    replica: Replica, rate: float, occupancy: Occupancy, pooled: int, slo: SLO
-) -> Latencies:
+def latencies(replica: Replica, rate: float, crowd: Crowd, pooled: int, slo: SLO) -> Latencies:
     """Latencies at `rate` requests/s over `pooled` replicas with one queue (see `Replica`)."""
     import numpy as np
 
     each = rate / pooled
-    copies = occupancy.places // replica.places
     state, elapsed, arrived, split, own, inside, stalls, size, answer = spread_points(9)
 
-    sequences = np.searchsorted(np.cumsum(occupancy.in_places()), inside, side="right") / copies
-    sequences = np.minimum(sequences, replica.places)
-    place = _place_wait(replica, occupancy, each * copies, inside)
+    sequences = crowd.at(inside)
+    place = _place_wait(replica, each, replica.waiting_room(rate, pooled), inside)
     found = _on_arrival(replica, each, sequences, state, elapsed, arrived, split)
     prompts = _prompts(replica, own)
     nothing = np.zeros_like(prompts)
@@ -89,7 +85,7 @@ def latencies(
 
     mean = float(sequences.mean())
     spread = _REMEMBERED * (1.0 + replica.traffic.context_cv2) ** 0.5
-    seen = np.clip(1.0 / copies + mean + spread * (sequences - mean), 0.5, replica.places)
+    seen = np.clip(1.0 / crowd.copies + mean + spread * (sequences - mean), 0.5, replica.places)
     tpot, steps = _tpot(replica, each, seen, prefill, stalls, size, answer)
     more = steps > 0
     late = np.zeros(len(ttft), dtype=bool)
@@ -118,7 +114,7 @@ def _prompts(replica: Replica, share: NDArray[np.float64]) -> NDArray[np.float64
 
 
 def _place_wait(
-    replica: Replica, occupancy: Occupancy, rate: float, share: NDArray[np.float64]
+    replica: Replica, rate: float, crowd: Crowd, share: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Seconds until a place is free: 0 unless the share lies in the top that finds all taken.
 
@@ -127,11 +123,11 @@ def _place_wait(
     """
     import numpy as np
 
-    full = occupancy.full
+    full, occupancy = crowd.full, crowd.occupancy
     if full <= 0.0:
         return np.zeros_like(share)
     factor = kimura_factor(occupancy.places, occupancy.ratio, replica.traffic.decode_cv2)
-    scale = factor * occupancy.queued / rate / full
+    scale = factor * crowd.waiting / rate / full
     return scale * np.log(np.maximum(full / (1.0 - share), 1.0))
 
 
@@ -168,6 +164,7 @@ def _on_arrival(
             replica.traffic.prompt_nodes,
             replica.capacity_prompt_tokens,
             replica.capacity_prefill_share,
+            replica.prompt_budget,
         ),
     )
     at = np.searchsorted(np.cumsum(waiting.shares), state)

@@ -112,19 +112,18 @@ def point_at(
     )
     if saturated:
         return point
-    occupancy = replica.occupancy(rate, pooled)
-    copies = occupancy.places // replica.places
-    sequences = occupancy.served / copies
+    crowd, room = replica.occupancy(rate, pooled), replica.waiting_room(rate, pooled)
+    sequences = crowd.sequences
     at = np.array([max(sequences, 1.0)])
     prefill = float(replica.prefill_seconds(each, at)[0])
     return replace(
         point,
         sequences=sequences,
-        waiting=occupancy.queued / copies,
-        wait_share=occupancy.full,
+        waiting=room.waiting,
+        wait_share=room.full,
         decode_seconds=float(replica.table.plain(at)[0]),
         prefill_seconds=prefill,
         prefill_share=each * prefill,
         kv_share=sequences / replica.kv_places,
-        latencies=latencies(replica, rate, occupancy, pooled, slo or SLO()),
+        latencies=latencies(replica, rate, crowd, pooled, slo or SLO()),
     )

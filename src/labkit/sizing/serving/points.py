@@ -32,7 +32,8 @@ def spread_points(dimensions: int, count: int = POINTS) -> NDArray[np.float64]:
         ratio = (1.0 + ratio) ** (1.0 / (dimensions + 1))
     steps = ratio ** -np.arange(1.0, dimensions + 1)
     points = (0.5 + steps[:, None] * np.arange(count)) % 1.0
-    points = np.clip(points, 0.25 / count, 1.0 - 0.25 / count)
+    # Each row by its ranks: exactly even by itself, and as spread as before with the others.
+    points = (np.argsort(np.argsort(points, axis=1), axis=1) + 0.5) / count
     points.setflags(write=False)
     return points
 

@@ -12,7 +12,8 @@ and `queueing.load_dependent` gives the share of time with n inside. At most `pl
 order of arrival; a full KV cache is a queue, not a failure.
 
 The step model's mean context and the mean prompt stand for all sequences of a step. Preemption
-(the recomputing of sequences that outgrow the cache) is not in the formula: `simulation` has it.
+(the recomputing of sequences that outgrow the cache) lowers the capacity, but is not in the
+latencies below it: `simulation` has it there.
 """
 
 from __future__ import annotations
@@ -36,6 +37,38 @@ if TYPE_CHECKING:
 DEFAULT_MAX_BATCHED_TOKENS = 2048
 _POOLED_PLACES = 20_000  # more places in one queue than that: waiting is as good as gone
 _ROUNDS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """An occupancy that counts units of `unit` sequences of one replica, of `copies` replicas."""
+
+    occupancy: Occupancy
+    unit: float
+    copies: int
+
+    @property
+    def sequences(self) -> float:
+        """Mean number decoding on one replica."""
+        return self.occupancy.served * self.unit
+
+    @property
+    def waiting(self) -> float:
+        """Mean number of requests that wait for a place, per replica."""
+        return self.occupancy.queued * self.unit
+
+    @property
+    def full(self) -> float:
+        """The share of requests that find every place taken."""
+        return self.occupancy.full
+
+    def at(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sequences on one replica at each share of the distribution."""
+        import numpy as np
+
+        rising = np.cumsum(self.occupancy.in_places())
+        found = np.searchsorted(rising, shares, side="right")
+        return np.asarray(np.minimum(found, self.occupancy.places) * self.unit)
 
 
 @dataclass(frozen=True)
@@ -62,11 +95,10 @@ class Replica:
         """Sequences decoding at capacity: `places`, or fewer where prompts use up the budget.
 
         A sequence takes its prompt's tokens and one token per decode step out of the budgets of
-        the steps it lives through: budget x L / (new prompt tokens + L).
+        the steps it lives through: budget x L / (prefilled tokens + L).
         """
-        traffic = self.traffic
-        steps = traffic.decode_steps
-        return min(self.places, self.budget * steps / (traffic.new_tokens + steps))
+        steps = self.traffic.decode_steps
+        return min(self.places, self.budget * steps / (self.capacity_prefill + steps))
 
     @cached_property
     def prompt_budget(self) -> float:
@@ -89,19 +121,31 @@ class Replica:
     def capacity(self) -> float:
         """The highest rate in requests/s that can be kept up, with latency out of bounds.
 
-        At capacity a step carries n x new / L prompt tokens on average, whatever it takes:
-        rate = prompt tokens per step / (new tokens x seconds per step).
+        At capacity a step carries n x prefilled / L prompt tokens on average, whatever it takes:
+        rate = prompt tokens per step / (prefilled tokens per request x seconds per step).
         """
         plain, extra = self._capacity_step
-        return self.capacity_prompt_tokens / (self.traffic.new_tokens * (plain + extra))
+        return self.capacity_prompt_tokens / (self.capacity_prefill * (plain + extra))
+
+    @property
+    def capacity_prefill(self) -> float:
+        """Tokens that are prefilled per request at capacity, the recomputed ones included.
+
+        Where the KV cache is what is full, a token that a running sequence adds must come from
+        another one: the last arrived is preempted and computed again later. Admission takes up
+        at once what a finished request gives back, so about as many tokens are recomputed as
+        grow: `output` per request (0.5 to 1.2 times that in simulated runs).
+        """
+        recomputed = self.traffic.output_tokens if self.kv_places < self.slots else 0.0
+        return self.traffic.new_tokens + recomputed
 
     @cached_property
     def capacity_prompt_tokens(self) -> float:
-        """Mean prompt tokens of a step at capacity: n x new / L, or the budget's room."""
+        """Mean prompt tokens of a step at capacity: n x prefilled / L, or the budget's room."""
         steps = self.traffic.decode_steps
         if steps <= 0:
             return self.prompt_budget
-        return min(self.prompt_budget, self.saturated_sequences * self.traffic.new_tokens / steps)
+        return min(self.prompt_budget, self.saturated_sequences * self.capacity_prefill / steps)
 
     @property
     def capacity_prefill_share(self) -> float:
@@ -137,26 +181,42 @@ class Replica:
             step = plain / (1.0 - np.minimum(rate * per_request * extra, 0.999))
         return np.asarray(np.interp(sequences, nodes, extra * per_request))
 
-    def occupancy(self, rate: float, pooled: int = 1) -> Occupancy:
+    def occupancy(self, rate: float, pooled: int = 1) -> Crowd:
         """The distribution of sequences in flight at `rate` requests/s, below capacity.
 
-        pooled: replicas that share one queue, `rate` being that of all together; the answer then
-        counts the sequences of all (at most 20,000 places are modelled so).
+        pooled: replicas that share one queue, `rate` being that of all together.
         """
+        return self._crowd(rate, pooled, 1.0)
+
+    def waiting_room(self, rate: float, pooled: int = 1) -> Crowd:
+        """The same, as those see it who wait for a place.
+
+        Where the KV cache is what gets full, tokens count and not sequences, and tokens vary more:
+        by 1 + cv2 of a sequence's tokens in variance. That many sequences are one unit then.
+        """
+        unit = 1.0 + self.traffic.context_cv2 if self.kv_places < self.slots else 1.0
+        return self._crowd(rate, pooled, min(unit, float(self.places)))
+
+    def _crowd(self, rate: float, pooled: int, unit: float) -> Crowd:
+        """At most 20,000 units are modelled: a larger pool is taken as one of that size."""
         import numpy as np
 
-        copies = min(pooled, max(1, _POOLED_PLACES // self.places))
         each = rate / pooled
         if each >= self.capacity:
             raise SizingError(
                 f"{each:.4g} requests/s are more than the {self.capacity:.4g} that one replica "
                 "can keep up."
             )
-        inside = np.arange(1, copies * self.places + 1) / copies
+        copies = min(pooled, max(1, _POOLED_PLACES // self.places))
+        units = max(1, math.floor(copies * self.places / unit))
+        inside = np.arange(1.0, units + 1.0) * (self.places / units)
         speed = self.departures(each, inside)
         # With a queue, the next prompt comes when a sequence ends, not at the offered rate.
         speed[-1] = max(self.capacity, each * (1 + 1e-9))
-        return load_dependent(each * copies, copies * speed)
+        per_replica = units / self.places
+        return Crowd(
+            load_dependent(each * per_replica, per_replica * speed), self.places / units, copies
+        )
 
     def departures(self, rate: float, sequences: NDArray[np.float64]) -> NDArray[np.float64]:
         """Requests/s that one replica finishes with each number of sequences in flight."""
