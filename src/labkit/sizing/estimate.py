@@ -93,7 +93,7 @@ def estimate(
     engine = engine_named(config.engine or DEFAULT_ENGINE[instance.kind])
     loader = loader_named(config.loader or engine.loader)
     device = device_of(instance)
-    n = config.tensor_parallel_size or _default_tensor_parallel_size(model, device)
+    n = config.tensor_parallel_size or default_tensor_parallel_size(model, device)
     budget = memory_budget(model, device, engine, config, n)
 
     def room(tokens: float) -> int:
@@ -121,7 +121,7 @@ def estimate(
     tokens_per_s = _throughput(tpot, ttft, running, workload.output_tokens)
 
     price = instance.price(price_kind, region)
-    refusals += _price_refusals(instance, price, price_kind, region)
+    refusals += price_refusals(instance, price, price_kind, region)
     refusals += _slo_refusals(workload, ttft, tpot)
     return Estimate(
         model=model,
@@ -156,7 +156,7 @@ def estimate(
 
 
 @remembered(objects=2)
-def _default_tensor_parallel_size(model: ModelSpec, device: Device) -> int:
+def default_tensor_parallel_size(model: ModelSpec, device: Device) -> int:
     """One GPU; on Neuron the most cores of one chip that the heads allow."""
     sizes = valid_tensor_parallel_sizes(model, device.cores_per_chip)
     return sizes[-1] if sizes else 1
@@ -212,9 +212,10 @@ def _throughput(
     return cycle.under(running * output_tokens)
 
 
-def _price_refusals(
+def price_refusals(
     instance: Instance, price: Price | None, kind: str, region: str
 ) -> list[Refusal]:
+    """Why an instance has no price of that kind there; nothing where `price` is one."""
     if kind == "sagemaker" and not instance.sagemaker_hosting:
         return [
             Refusal(
