@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from labkit.contract.errors import LabkitError, UnknownNameError
-from labkit.sizing.inputs import SLO, SizingError
-from labkit.sizing.lengths import Empirical, Fixed, Geometric, LogNormal
+from labkit.sizing.inputs import SLO, SizingError, Workload
+from labkit.sizing.lengths import Empirical, Fixed, Geometric, LogNormal, Uniform
 from labkit.sizing.simulation import (
     AffineSteps,
     Burst,
@@ -130,6 +130,14 @@ def test_recorded_requests_and_traces():
     assert simulate(Recorded((1.0,), (5,), (2,)), ContinuousBatching(1), STEPS).arrival == [1.0]
     traffic = Traffic(Fixed(5), Fixed(2), Trace((0.5, 0.5, 2.0)), 3)
     assert simulate(traffic, ContinuousBatching(1), STEPS).arrival.tolist() == [0.5, 0.5, 2.0]
+
+
+def test_a_workload_is_traffic_too():
+    chat = Workload.of("uniform:10-20", 5, requests_per_second=3.0, prefix_hit_rate=0.2)
+    assert Traffic.of(chat, 7) == Traffic(Uniform(10, 20), Fixed(5), Poisson(3.0), 7, 0.2)
+    assert Traffic.of(Workload(8, 5), 7, 64) == Traffic(
+        Fixed(8), Fixed(5), Burst(), 7, max_model_len=64
+    )
 
 
 def test_max_model_len_cuts_answers():

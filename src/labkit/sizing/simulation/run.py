@@ -47,6 +47,18 @@ def simulate(
     steps: the replica's step time, any object with `mixed_seconds`. kv: the room for cached
     tokens (None: no limit). timeline: also note who held which slot when.
     Raises `SizingError` where a request could never run, even alone.
+
+    >>> from labkit.sizing.lengths import parse_lengths
+    >>> from labkit.sizing.simulation import (
+    ...     AffineSteps, Burst, ContinuousBatching, StaticBatching, Traffic)
+    >>> prompts, answers = parse_lengths("512"), parse_lengths("geometric:mean=128,max=1024")
+    >>> traffic = Traffic(prompts, answers, Burst(), requests=512)
+    >>> steps = AffineSteps(step=0.02, per_prefill_token=1e-4)
+    >>> for scheduler in (StaticBatching(16), ContinuousBatching(16)):
+    ...     run = simulate(traffic, scheduler, steps)
+    ...     print(round(run.output_tokens_per_second), f"{run.totals.useful_share:.0%} useful")
+    216 68% useful
+    566 100% useful
     """
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise SizingError(f"seed must be a whole number of at least 0, not {seed!r}.")

@@ -9,13 +9,16 @@ from __future__ import annotations
 import heapq
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from labkit.sizing.checks import SizingError, require_count, require_fraction, require_positive
 from labkit.sizing.lengths import Lengths
+
+if TYPE_CHECKING:
+    from labkit.sizing.inputs import Workload
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -211,6 +214,19 @@ class Traffic:
                 f"The longest prompt ({self.prompt.largest} tokens) leaves no room for an answer "
                 f"in max_model_len={self.max_model_len}."
             )
+
+    @classmethod
+    def of(cls, workload: Workload, requests: int, max_model_len: int | None = None) -> Traffic:
+        """The traffic of a workload: Poisson at its rate, or all at once where it has none."""
+        rate = workload.requests_per_second
+        return cls(
+            workload.prompts,
+            workload.outputs,
+            Burst() if rate is None else Poisson(rate),
+            requests,
+            workload.prefix_hit_rate,
+            max_model_len,
+        )
 
     def draw(self, seed: int) -> Requests:
         """The same requests for the same seed."""
