@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 Fields = Mapping[str, Any]
+MOST_LAYERS = 10_000
 Adapter = Callable[[Fields], dict[str, Any]]
 
 
@@ -89,12 +90,11 @@ def _internlm(f: Fields) -> dict[str, Any]:
 def _llama4(f: Fields) -> dict[str, Any]:
     """Experts have `intermediate_size`, dense layers another width; every n-th layer is full."""
     step = f.get("interleave_moe_layer_step", 1)
-    layers = f.get("num_hidden_layers")
     kinds = f.get("layer_types")
-    if kinds is None and isinstance(layers, int) and 0 < layers <= 10_000:
-        every = f.get("no_rope_layer_interval", 4)
-        rope = f.get("no_rope_layers") or [(i + 1) % every for i in range(layers)]
-        kinds = ["chunked_attention" if r else "full_attention" for r in rope]
+    if kinds is None:
+        kinds = _llama4_layers(
+            f.get("num_hidden_layers"), f.get("no_rope_layers"), f.get("no_rope_layer_interval", 4)
+        )
     return {
         **f,
         "intermediate_size": f.get("intermediate_size_mlp") or f.get("intermediate_size"),
@@ -104,6 +104,17 @@ def _llama4(f: Fields) -> dict[str, Any]:
         "layer_types": kinds,
         "sliding_window": f.get("attention_chunk_size"),
     }
+
+
+def _llama4_layers(layers: object, rotary: object, every: object) -> list[str] | None:
+    """Layers with rotary positions attend within chunks; those without see everything."""
+    if not isinstance(rotary, list) or not rotary:
+        if not (isinstance(layers, int) and isinstance(every, int)):
+            return None
+        if not (0 < layers <= MOST_LAYERS and every > 0):
+            return None
+        rotary = [(i + 1) % every for i in range(layers)]
+    return ["chunked_attention" if layer else "full_attention" for layer in rotary]
 
 
 def _group(f: Fields, key: str) -> Fields:

@@ -27,7 +27,9 @@ def render(
 ) -> None:
     """Print the summary of a validated table of `rows` rows."""
     out.print(Text(title, style="bold"))
-    counted = f"{rows} rows" if rows == summary.rows else f"{rows} rows, {summary.rows} values"
+    counted = _counted(rows, "row")
+    if rows != summary.rows:
+        counted += f", {_counted(summary.rows, 'value')}"
     out.print(
         f"{counted}: {summary.supported} predicted ({summary.supported_share:.0%}), "
         f"{summary.rows - summary.supported} unsupported, {summary.suspect} suspect (not scored)."
@@ -52,6 +54,10 @@ def render(
             out.print(line, soft_wrap=False)
 
 
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def _table(title: str, columns: Iterable[tuple[str, bool]]) -> Table:
     table = Table(
         title=title,
@@ -62,7 +68,9 @@ def _table(title: str, columns: Iterable[tuple[str, bool]]) -> Table:
         show_edge=False,
     )
     for name, right in columns:
-        table.add_column(name, justify="right" if right else "left", overflow="fold")
+        # Long names fold; figures, ids and metrics stay whole.
+        whole = right or name in {"row", "metric"}
+        table.add_column(name, justify="right" if right else "left", overflow="fold", no_wrap=whole)
     return table
 
 
@@ -78,8 +86,7 @@ def _scores(group: str, scores: Mapping[str, Score]) -> Table:
 def _worst(rows: Sequence[RowResult]) -> Table:
     columns: tuple[tuple[str, bool, Callable[[RowResult], str]], ...] = (
         ("row", False, lambda r: r.id),
-        ("engine", False, lambda r: r.engine or NONE),
-        ("on", False, lambda r: r.accelerator or NONE),
+        ("run", False, lambda r: f"{r.engine or NONE} on {r.accelerator or NONE}"),
         ("metric", False, lambda r: r.metric),
         ("measured", True, lambda r: _number(r.measured)),
         ("low", True, lambda r: _number(r.low)),

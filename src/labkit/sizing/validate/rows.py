@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from labkit.contract.errors import LabkitError
 from labkit.sizing.validate.cells import measured, text_of
+from labkit.sizing.validate.hardware_names import hardware_of
 from labkit.sizing.validate.kv_logs import predict_kv
 from labkit.sizing.validate.predict import predict
 from labkit.sizing.validate.quantities import quantity_of
@@ -72,7 +73,7 @@ def predict_log(row: Row) -> list[RowResult]:
     return [
         replace(
             result,
-            accelerator=text_of(row, "gpu"),
+            accelerator=_catalogued(text_of(row, "gpu")),
             engine=text_of(row, "engine"),
             quantity=quantity_of(result.metric, 1),
         )
@@ -90,6 +91,14 @@ def sequences_of(run: MeasuredRun) -> str:
 _READERS: Mapping[Schema, Callable[[Row], list[RowResult]]] = MappingProxyType(
     {"measurements": predict_row, "kv-logs": predict_log}
 )
+
+
+def _catalogued(gpu: str) -> str:
+    """The catalogue's name of a GPU where it has one, else the log's own."""
+    try:
+        return hardware_of(gpu, 1).name
+    except Unsupported:
+        return gpu
 
 
 def _value(row: Row) -> float | None:
