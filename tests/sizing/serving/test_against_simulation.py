@@ -118,4 +118,4 @@ def test_real_lengths_are_not_their_means():
         formula = replica_of(L40S, workload, 128, PLENTY, max_batched_tokens=BUDGET)
         at[name] = point_at(formula, 5.0)
     assert at["real"].ttft.p95 > 2.0 * at["means"].ttft.p95
-    assert at["real"].sequences > 1.1 * at["means"].sequences
+    assert at["real"].sequences > 1.05 * at["means"].sequences
