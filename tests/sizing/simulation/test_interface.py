@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -217,6 +218,23 @@ _ONE = Traffic(Fixed(100), Fixed(10), Burst(), 1)
 
 def _run(traffic, spec=None, kv=None):
     return simulate(traffic, spec or ContinuousBatching(2), STEPS, kv=kv)
+
+
+@dataclass(frozen=True)
+class BrokenSteps:
+    """A step-time model that gives one value for everything."""
+
+    seconds: float
+
+    def mixed_seconds(self, *_step):
+        return self.seconds
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, math.nan, math.inf])
+@pytest.mark.parametrize("spec", [ContinuousBatching(2), StaticBatching(2)])
+def test_a_step_that_takes_no_time_is_refused(spec, seconds):
+    with pytest.raises(SizingError, match="step-time model gave"):
+        simulate(_ONE, spec, BrokenSteps(seconds))
 
 
 def test_a_cache_that_is_too_small_for_a_reserved_length_says_so():

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import heapq
+import math
 
 import numpy as np
 
+from labkit.sizing.checks import SizingError
 from labkit.sizing.simulation.result import Gaps, Timeline, Totals
 from labkit.sizing.simulation.steps import DecodeRun
 
@@ -33,6 +35,7 @@ class Recorder:
 
     def step(self, seconds: float, *, slots: int, cached: int, tokens: int) -> None:
         """One step with prompt tokens in it: `slots` sequences held `cached` tokens."""
+        _require_time(seconds)
         self.steps += 1
         self.busy_seconds += seconds
         self.slot_seconds += slots * seconds
@@ -42,6 +45,7 @@ class Recorder:
     def decode(self, run: DecodeRun, *, slots: int, sequences: int, cached: int) -> None:
         """A run of decode steps: cached tokens and step time both grow evenly."""
         n, seconds = run.steps, run.seconds
+        _require_time(seconds)
         self.steps += n
         self.busy_seconds += seconds
         self.slot_seconds += slots * seconds
@@ -123,3 +127,8 @@ class Recorder:
             useful_end=np.asarray(useful, dtype=np.float64),
             end=np.asarray(end, dtype=np.float64),
         )
+
+
+def _require_time(seconds: float) -> None:
+    if not 0.0 < seconds < math.inf:
+        raise SizingError(f"The step-time model gave {seconds!r} seconds; a step takes some time.")
