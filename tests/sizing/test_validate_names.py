@@ -58,7 +58,12 @@ def refusal(call: Callable[[], object]) -> str:
         ("ollama", "", "llama.cpp", "llama.cpp"),
         ("llamafile 0.8.11", "", "llama.cpp", "llama.cpp"),
         ("ctransformers", "", "llama.cpp", "llama.cpp"),
+        ("NIM (vLLM)", "", "vllm", "compiled"),
+        ("DJL Serving LMI (vLLM)", "", "vllm", "compiled"),
+        ("transformers + torch.compile", "", "transformers", "compiled"),
+        ("llama cpp python", "", "llama.cpp", "llama.cpp"),
         ("Transformers NeuronX", "Neuron 2.18.0", "neuron", "neuron"),
+        ("NxD Inference", "2.24", "neuron", "neuron"),
         ("optimum-neuron", "", "neuron", "neuron"),
     ],
 )
@@ -128,6 +133,16 @@ def test_an_unknown_engine_names_the_nearest():
         ("CPU Graviton4", "Graviton4"),
         ("CPU AWS Graviton3", "Graviton3"),
         ("CPU 8488C", "Sapphire Rapids"),
+        ("Graviton4", "Graviton4"),
+        ("Intel Xeon 8488C", "Sapphire Rapids"),
+        ("c7i.24xlarge", "Sapphire Rapids"),
+        ("g5.2xlarge", "A10G"),
+        ("8x A100-80GB-SXM", "A100-80GB"),
+        ("4 x L4", "L4"),
+        ("NVIDIA A10G (24 GB)", "A10G"),
+        ("L40S 48GB", "L40S"),
+        ("T4 16GB", "T4"),
+        ("H200 141GB", "H200"),
     ],
 )
 def test_hardware(written, name):
@@ -213,6 +228,13 @@ def test_cpus_have_the_share_that_worked():
         ("q8_0", "int8-q8_0", "gguf"),
         ("mxfp4", "mxfp4", ""),
         ("int4-g32", "int4-g32", ""),
+        ("GPTQ-4bit-128g", "int4", "gptq"),
+        ("gptq 8 bit", "int8", "gptq"),
+        ("int4 (AWQ, g128)", "int4", "awq"),
+        ("8-bit bitsandbytes", "int8", "bnb"),
+        ("4-bit NF4", "int4-g64", "bnb"),
+        ("FP8 per tensor", "fp8", ""),
+        ("int8 weight-only", "int8", ""),
     ],
 )
 def test_weight_formats(written, name, kernels):

@@ -50,40 +50,45 @@ def _rule(pattern: str, engine: str, variant: str | None = None, **more: bool | 
 
 # On text in lower case, "_" and repeated blanks as one blank.
 _RULES = (
-    _rule(r"neuron", "neuron"),
+    _rule(r"neuron|\bnxd", "neuron"),
+    # A server or container around another engine is that engine.
+    _rule(r"sglang", "sglang", static=False),
+    _rule(r"vllm", "vllm", static=False),
     # NIM and Triton have versions of their own, which say nothing about TensorRT-LLM's.
     _rule(r"\bnim\b|triton", "tensorrt-llm", static=False, own_version=False),
     # It calls the engine from transformers' generate loop, one step at a time.
     _rule(r"optimum[ -]nvidia", "tensorrt-llm", "launched", untried=True),
     _rule(r"trt-?llm|tensorrt|faster ?transformer", "tensorrt-llm"),
-    _rule(r"sglang", "sglang", static=False),
-    _rule(r"vllm", "vllm", static=False),
     _rule(r"\btgi\b|text[ -]generation[ -]inference", "tgi", static=False),
     _rule(r"lmdeploy|turbomind", "lmdeploy", static=False),
     _rule(r"\bmlc\b|mlc-?llm|\btvm\b", "tensorrt-llm", "compiled", untried=True),
-    _rule(r"gpt-?fast|torch\.?compile|torch-compile|torchao", "transformers", "compiled"),
+    _rule(r"gpt-?fast|torch[ .-]?compile|torchao", "transformers", "compiled"),
     _rule(r"ctranslate", "tensorrt-llm", "compiled", untried=True),
     _rule(r"deepspeed|fast-?gen|\bmii\b", "vllm", "launched", static=False, untried=True),
     _rule(r"light-?llm", "vllm", "launched", static=False, untried=True),
-    _rule(r"rtp-?llm|scalellm|aphrodite", "vllm", static=False),
+    _rule(r"rtp-?llm|scalellm|aphrodite|\bdjl\b|\blmi\b", "vllm", static=False),
     _rule(
-        r"llama-?\.?cpp|llama-bench|ollama|llamafile|ctransformers|koboldcpp|\bgguf\b|\bggml\b"
+        r"llama[ .-]*cpp|llama-bench|ollama|llamafile|ctransformers|koboldcpp|\bgguf\b|\bggml\b"
         r"|lm studio",
         "llama.cpp",
         layer_split=True,
     ),
     # A loop of its own in C++ around few, large kernels: little host time.
-    _rule(r"exllama", "transformers", "compiled", layer_split=True),
+    _rule(r"exllama|tabbyapi", "transformers", "compiled", layer_split=True),
     _rule(r"ipex|openvino|intel extension", "transformers", cpu_variant="cpu"),
     _rule(r"auto-?awq|\bawq gemm\b", "transformers", "launched", cpu_variant="cpu"),
     _rule(r"auto-?gptq|gptq-?model", "transformers", cpu_variant="cpu"),
     _rule(r"lightning|lit-?gpt|\blitgpt\b", "transformers"),
     _rule(r"onnx|optimum", "transformers", cpu_variant="cpu", untried=True),
-    _rule(r"transformers|hugging ?face|\bhf\b|accelerate", "transformers", cpu_variant="cpu"),
+    _rule(
+        r"transformers|hugging ?face|\bhf\b|accelerate|fastchat|bitsandbytes|\bhqq\b",
+        "transformers",
+        cpu_variant="cpu",
+    ),
     _rule(r"pytorch|\btorch\b|eager", "transformers", cpu_variant="cpu"),
 )
-# transformers that runs another project's kernels is still eager transformers.
-_TRANSFORMERS_FIRST = re.compile(r"^(?:hf |hugging ?face )?transformers\b(?! neuron)")
+# transformers that runs another project's kernels is still eager, unless it is compiled.
+_TRANSFORMERS_FIRST = re.compile(r"^(?:hf |hugging ?face )?transformers\b(?! neuron|.*compile)")
 
 _KERNELS = (
     (re.compile(r"exllama ?v?2"), "exllamav2"),

@@ -95,7 +95,9 @@ def weights_of(written: str, *, gguf: bool = False) -> NamedFormat:
     text = written.casefold().strip()
     if _GGUF.fullmatch(text.replace("-", "_")):
         return NamedFormat(_gguf(text.replace("-", "_"), written), "gguf")
-    name, kernels = _NAMES.get(re.sub(r"[\s_-]+", "", text), (text, ""))
+    name, kernels = _NAMES.get(re.sub(r"[\s_-]+", "", text), ("", ""))
+    if not name:
+        name, kernels = _by_words(text)
     if gguf and name in _GGUF_OF and not kernels:
         file = _GGUF_OF[name]
         return NamedFormat(
@@ -119,10 +121,42 @@ def cache_of(written: str, weights: NumberFormat, engine: str = "") -> NamedForm
         return NamedFormat(weights, "", "kv_dtype is not stated: fp8 as in TensorRT-LLM's recipe")
     if absent(written) or written.strip().casefold() in {"auto", "default"}:
         return NamedFormat(number_format("bf16" if weights.name == "bf16" else "fp16"))
-    found = weights_of(written)
-    if found.kernels == "gguf" and found.format.bits > 16:
-        raise Unsupported(f"kv_dtype {written[:30]!r} is no format of a cache.")
-    return found
+    return weights_of(written)
+
+
+# Words that name a format inside a longer text, the most telling first: "GPTQ-4bit-128g",
+# "int4 (AWQ, g128)", "8-bit bitsandbytes", "FP8 per tensor".
+_WORDS = (
+    (re.compile(r"awq"), "int4", "awq"),
+    (re.compile(r"gptq.*\b(?:int ?)?8|\b(?:int ?)?8.*gptq"), "int8", "gptq"),
+    (re.compile(r"gptq"), "int4", "gptq"),
+    (re.compile(r"(?:bnb|bitsandbytes).*8|8.*(?:bnb|bitsandbytes)"), "int8", "bnb"),
+    (re.compile(r"bnb|bitsandbytes|\bnf4"), "int4-g64", "bnb"),
+    (re.compile(r"mxfp4"), "mxfp4", ""),
+    (re.compile(r"nvfp4"), "nvfp4", ""),
+    (re.compile(r"fp8|float8|e4m3"), "fp8", ""),
+    (re.compile(r"int ?4|\b4[ -]?bit|w4a16"), "int4", ""),
+    (re.compile(r"int ?8|\b8[ -]?bit|w8a(?:8|16)"), "int8", ""),
+    (re.compile(r"bf16|bfloat16"), "bf16", ""),
+    (re.compile(r"fp16|float16|\bhalf\b"), "fp16", ""),
+)
+
+
+def _by_words(text: str) -> tuple[str, str]:
+    if number_format_known(text):
+        return text, ""
+    return next(
+        ((name, kernels) for word, name, kernels in _WORDS if word.search(text)), (text, "")
+    )
+
+
+def number_format_known(text: str) -> bool:
+    """Whether the catalogue has a format of that very name."""
+    try:
+        number_format(text)
+    except LabkitError:
+        return False
+    return True
 
 
 def _gguf(name: str, written: str) -> NumberFormat:

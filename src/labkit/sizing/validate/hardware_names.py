@@ -95,8 +95,12 @@ class NamedHardware:
 
 
 def is_cpu(written: str) -> bool:
-    """Whether the text names a CPU: "CPU Graviton4"."""
-    return _CPU.match(written.strip()) is not None
+    """Whether the text names a CPU: "CPU Graviton4", "Intel Xeon 8488C", "c7i.24xlarge"."""
+    name = _bare(written)
+    if _CPU.match(name) or re.search(r"\b(?:xeon|epyc|graviton)", name, re.IGNORECASE):
+        return True
+    instance = instance_of(name)
+    return instance is not None and instance.accelerator is None
 
 
 def instance_of(written: str) -> Instance | None:
@@ -117,8 +121,13 @@ def hardware_of(
     """
     if not written.strip():
         raise Unsupported("gpu is not stated.")
-    instance = instance_of(instance_type)
-    doubt, name = _undoubted(written.strip())
+    doubt, name = _undoubted(_bare(written))
+    # A table may give the instance type where the card should stand.
+    rented = instance_of(name)
+    instance = instance_of(instance_type) or rented
+    if rented is not None:
+        named = rented.accelerator
+        name = named.name if named else f"CPU {rented.cpu}"
     if is_cpu(name):
         return _cpu(name, count, instance, cores, doubt)
     card, assumption = _card(name, written)
@@ -139,9 +148,15 @@ def hardware_of(
     )
 
 
+def _bare(written: str) -> str:
+    """Without a count in front ("8x A100") and a size in brackets behind ("A10G (24 GB)")."""
+    name = re.sub(r"^\d{1,4}\s*[x×]\s*", "", written.strip(), flags=re.IGNORECASE)
+    return re.sub(r"\s*\(\d+\s*Gi?B\)\s*$", "", name, flags=re.IGNORECASE)
+
+
 def _undoubted(written: str) -> tuple[str, str]:
     name = written.rstrip("? ").strip()
-    doubt = f"gpu is written {written[:40]!r}: taken as {name[:40]}" if name != written else ""
+    doubt = f"gpu is written {written[:40]!r}: taken as {name[:40]}" if "?" in written else ""
     return doubt, name
 
 
@@ -156,7 +171,10 @@ def _card(name: str, written: str) -> tuple[Accelerator, str]:
         return catalog.accelerator(card), f"gpu is written {written[:40]!r}: {why}"
     if key in _AMBIGUOUS:
         raise Unsupported(f"gpu {written[:40]!r} can be {_AMBIGUOUS[key]}: it does not say which.")
-    for candidate in (name, bare, _CARDS.get(key, "")):
+    unsized = re.sub(r"[\s-]+\d+\s*Gi?B$", "", bare, flags=re.IGNORECASE)
+    alone = re.sub(r"[^a-z0-9]", "", unsized.casefold())
+    sized = unsized if unsized != bare and not {alone} & {*_VAGUE, *_AMBIGUOUS} else ""
+    for candidate in (name, bare, _CARDS.get(key, ""), sized):
         try:
             return catalog.accelerator(candidate), ""
         except LabkitError:
