@@ -143,7 +143,13 @@ OWN_NAMES = {
     "starcoder2": {"attention_bias": "use_bias"},
 }
 WITHOUT_WIDTH = {"bloom", "mpt"}  # the MLP's width is a multiple of the model's
-WITHOUT_HEAD_DIM = {"olmoe", "falcon", "gpt_bigcode", "dbrx"}  # heads x head_dim = hidden_size
+WITHOUT_HEAD_DIM = {
+    "olmoe",
+    "falcon",
+    "gpt_bigcode",
+    "dbrx",
+    "stablelm",
+}  # heads x head_dim = hidden_size
 
 
 # Switches that only the adapted families have.
@@ -159,6 +165,13 @@ ADAPTED = {
     ),
     "gpt_bigcode": st.fixed_dictionaries({"multi_query": st.booleans()}),
     "mpt": st.fixed_dictionaries({"expansion_ratio": st.just(4)}),
+    "stablelm": st.fixed_dictionaries(
+        {
+            "use_qkv_bias": st.booleans(),
+            "qk_layernorm": st.booleans(),
+            "use_parallel_residual": st.booleans(),
+        }
+    ),
     "phimoe": st.fixed_dictionaries({"lm_head_bias": st.booleans()}),
     "llama4_text": st.fixed_dictionaries(
         {"interleave_moe_layer_step": st.integers(1, 3), "intermediate_size_mlp": st.just(20)}

@@ -83,6 +83,16 @@ def _qwen(f: Fields) -> dict[str, Any]:
     }
 
 
+def _stablelm(f: Fields) -> dict[str, Any]:
+    """One norm where attention and MLP run in parallel; q/k norms of each head's own."""
+    return {
+        **f,
+        "qkv_bias": f.get("use_qkv_bias", False),
+        "use_qk_norm": f.get("qk_layernorm", False),
+        "norms_per_layer": 1 if f.get("use_parallel_residual") is True else 2,
+    }
+
+
 def _internlm(f: Fields) -> dict[str, Any]:
     return {**f, "attention_bias": f.get("bias", False)}
 
@@ -130,6 +140,7 @@ ADAPTERS: Mapping[str, Adapter] = MappingProxyType(
         "dbrx": _dbrx,
         "chatglm": _chatglm,
         "qwen": _qwen,
+        "stablelm": _stablelm,
         "internlm": _internlm,
         "internlm2": _internlm,
         "llama4_text": _llama4,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from labkit.catalog.errors import ConfigError
-from labkit.catalog.families import Family
+from labkit.catalog.family import Family
 from labkit.catalog.hf_config import HFConfig
 
 LAYER_KINDS = {

@@ -1,81 +1,23 @@
-"""How each model family departs from the general decoder rules: one row per `model_type`.
+"""The model families that labkit counts to the last parameter: one row per `model_type`.
 
-The general rules are Llama's: pre-norm with two RMS norms per layer, grouped-query attention
-without biases, a gated MLP of three matrices, rotary positions, an output head of its own. A
-row says only what differs, and which values the family's config class fills in when a published
-`config.json` leaves a field out. Each row is held to transformers' own model by a test.
+A row says only what differs from the general rules (`family`), and which values the family's
+config class fills in when a published `config.json` leaves a field out. Each row is held to
+transformers' own model by a test.
 Families whose fields have another form are put into the common one first (`adapters`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from labkit.catalog.hf_config import HFConfig
-
-SlidingRule = Callable[[HFConfig], tuple[bool, ...]]
-
-
-def _general(config: HFConfig) -> tuple[bool, ...]:
-    """Every layer slides where a window is set, or all but each n-th where a pattern is."""
-    if not config.sliding_window or config.use_sliding_window is False:
-        return (False,) * config.num_hidden_layers
-    pattern = config.sliding_window_pattern
-    return tuple(pattern is None or (i + 1) % pattern != 0 for i in range(config.num_hidden_layers))
-
-
-def _every_second(config: HFConfig) -> tuple[bool, ...]:
-    on = bool(config.sliding_window)
-    return tuple(on and i % 2 == 0 for i in range(config.num_hidden_layers))
-
-
-def _from_max_window_layers(config: HFConfig) -> tuple[bool, ...]:
-    on = config.use_sliding_window is True and bool(config.sliding_window)
-    first = config.max_window_layers or 0
-    return tuple(on and i >= first for i in range(config.num_hidden_layers))
-
-
-def _even_before_max_window_layers(config: HFConfig) -> tuple[bool, ...]:
-    on = config.use_sliding_window is True and bool(config.sliding_window)
-    last = config.max_window_layers or 0
-    return tuple(on and i % 2 == 0 and i < last for i in range(config.num_hidden_layers))
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """One family's departures. `True`/`False` is fixed; a text names the config's own switch.
-
-    `qkv_bias`, `out_bias`, `mlp_bias`: biases on q/k/v, on the attention output, in the MLP.
-    `norms`: norms of width `hidden_size` per layer; `norm_bias`: LayerNorm with a bias.
-    `qk_norm`: "" none, "head" over one head's width, "full" over all heads together.
-    `positions`: extra rows of a learned position table, None where positions are not learned.
-    `sinks`: one learned attention sink per head. `expert_bias`: router and experts have biases.
-    `embedding_norm`: a norm right after the embedding. `head_bias`: a bias on the output head.
-    `mlp_ratio`: the MLP's width as a multiple of `hidden_size` where the config gives none.
-    `multi_head`: the config cannot express fewer key-value heads than heads.
-    """
-
-    defaults: Mapping[str, Any] = field(default_factory=dict)
-    gated: bool = True
-    qkv_bias: bool | str = False
-    out_bias: bool | str = False
-    mlp_bias: bool | str = False
-    norms: int = 2
-    norm_bias: bool = False
-    qk_norm: str = ""
-    qk_norm_switch: str = ""
-    positions: int | None = None
-    sinks: bool = False
-    expert_bias: bool = False
-    embedding_norm: bool = False
-    head_bias: bool | str = False
-    mlp_ratio: int | None = None
-    multi_head: bool = False
-    sliding: SlidingRule = _general
-
+from labkit.catalog.family import (
+    Family,
+    even_before_max_window_layers,
+    every_second,
+    from_max_window_layers,
+)
 
 _LLAMA = Family(qkv_bias="attention_bias", out_bias="attention_bias", mlp_bias="mlp_bias")
 _ATTENTION_BIAS: Mapping[str, Any] = {"qkv_bias": "attention_bias", "out_bias": "attention_bias"}
@@ -114,7 +56,7 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
                 "num_experts_per_tok": 2,
             }
         ),
-        "qwen2": Family(defaults=_WINDOW_4096, qkv_bias=True, sliding=_from_max_window_layers),
+        "qwen2": Family(defaults=_WINDOW_4096, qkv_bias=True, sliding=from_max_window_layers),
         "qwen2_moe": Family(
             defaults={
                 **_WINDOW_4096,
@@ -125,12 +67,12 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
                 "shared_expert_intermediate_size": 5632,
             },
             qkv_bias="qkv_bias",
-            sliding=_even_before_max_window_layers,
+            sliding=even_before_max_window_layers,
         ),
         "qwen3": Family(
             defaults={**_WINDOW_4096, "head_dim": 128},
             qk_norm="head",
-            sliding=_from_max_window_layers,
+            sliding=from_max_window_layers,
             **_ATTENTION_BIAS,
         ),
         "qwen3_moe": Family(
@@ -148,7 +90,7 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "gemma2": Family(
             defaults={**_GEMMA, "sliding_window": 4096, "num_key_value_heads": 4},
             norms=4,
-            sliding=_every_second,
+            sliding=every_second,
             **_ATTENTION_BIAS,
         ),
         "gemma3_text": Family(
@@ -175,6 +117,10 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
             norm_bias=True,
             head_bias=True,
         ),
+        "stablelm": Family(
+            norm_bias=True, qkv_bias="qkv_bias", qk_norm="full", qk_norm_switch="use_qk_norm"
+        ),
+        "nemotron": Family(gated=False, norm_bias=True, mlp_bias="mlp_bias", **_ATTENTION_BIAS),
         "phimoe": Family(
             defaults={
                 "num_key_value_heads": 8,
@@ -351,7 +297,7 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
             },
             sinks=True,
             expert_bias=True,
-            sliding=_every_second,
+            sliding=every_second,
             **_ATTENTION_BIAS,
         ),
     }

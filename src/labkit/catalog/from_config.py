@@ -16,7 +16,8 @@ from labkit.catalog import architecture, encoders, parameters
 from labkit.catalog.adapters import adapt
 from labkit.catalog.architecture import Architecture
 from labkit.catalog.errors import ConfigError
-from labkit.catalog.families import Family, family_name, family_of
+from labkit.catalog.families import family_name, family_of
+from labkit.catalog.family import Family
 from labkit.catalog.hf_config import canonical, read_config, text_part, validate
 from labkit.catalog.native_format import native_format
 from labkit.catalog.specs import Attention, ModelSpec, MoE

@@ -8,7 +8,7 @@ parameter shapes of transformers' own models on torch's meta device.
 from __future__ import annotations
 
 from labkit.catalog.architecture import Architecture, Experts, Latent
-from labkit.catalog.families import Family
+from labkit.catalog.family import Family
 from labkit.catalog.specs import ParamCounts
 
 
