@@ -9,10 +9,11 @@ from statistics import median
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One measurement beside what was predicted, in one unit (see `quantities`).
+    """One measurement beside what was predicted, in one unit (that of its quantity).
 
-    `others`: what each public tool answers, in the same unit; a tool that does not support the
-    row is not in it. `kind`: "fit" or "prior", where labkit's band comes from.
+    `family` is the variant of the step-time model, `hardware` its class of hardware. `others`:
+    what each public tool answers, in the same unit; a tool that does not support the row is not
+    in it. `kind`: "fit" or "prior", where labkit's parameters come from.
     """
 
     id: str
@@ -21,6 +22,7 @@ class Scored:
     quantity: str
     model: str
     accelerator: str
+    hardware: str
     engine: str
     family: str
     weights: str

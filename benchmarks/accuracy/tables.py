@@ -6,14 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from benchmarks.accuracy.markdown import fine_percent, percent, table
-from benchmarks.accuracy.quantities import (
-    QUANTITIES,
-    THROUGHPUT,
-    TPOT_1,
-    TPOT_N,
-    TTFT,
-)
 from benchmarks.accuracy.statistics import Scored, Summary, median_error, shared, summary
+from labkit.sizing.validate.quantities import THROUGHPUT, TPOT_MANY, TPOT_ONE, TTFT
 
 CALIBRATION = "calibration"
 VALIDATION = "visible validation"
@@ -30,13 +24,13 @@ class Goal:
 
 
 GOALS = (
-    Goal("TPOT at batch 1, one GPU", 0.20, lambda r: r.quantity == TPOT_1 and r.devices == 1),
-    Goal("batch > 1 (throughput and TPOT)", 0.30, lambda r: r.quantity in (THROUGHPUT, TPOT_N)),
+    Goal("TPOT at batch 1, one GPU", 0.20, lambda r: r.quantity == TPOT_ONE and r.devices == 1),
+    Goal("batch > 1 (throughput and TPOT)", 0.30, lambda r: r.quantity in (THROUGHPUT, TPOT_MANY)),
     Goal("TTFT", 0.35, lambda r: r.quantity == TTFT),
     Goal(
         "tensor parallel (TPOT and throughput)",
         0.25,
-        lambda r: r.devices > 1 and r.quantity in (TPOT_1, TPOT_N, THROUGHPUT),
+        lambda r: r.devices > 1 and r.quantity in (TPOT_ONE, TPOT_MANY, THROUGHPUT),
     ),
 )
 
@@ -77,7 +71,7 @@ def beside(rows: Sequence[Scored], tools: Sequence[str]) -> str:
     lines = []
     for tool in tools:
         for purpose, label in ((VALIDATION, "unseen"), (CALIBRATION, "fitted")):
-            for quantity in QUANTITIES:
+            for quantity in sorted({row.quantity for row in rows}):
                 part = shared(
                     [r for r in rows if r.quantity == quantity and r.purpose == purpose], tool
                 )
@@ -97,6 +91,37 @@ def beside_by_family(rows: Sequence[Scored], tools: Sequence[str]) -> str:
             if len(part) >= FEWEST_SHARED:
                 lines.append([tool, family, *_compared(part, tool)])
     return table(head, lines, numbers_from=2)
+
+
+def lost(rows: Sequence[Scored], tools: Sequence[str], fewest: int, most: int) -> list[str]:
+    """Where a tool's median is nearer than labkit's, on cuts of `fewest` to `most` shared rows."""
+    found = []
+    for name, part in _cuts(rows):
+        for tool in tools:
+            both = shared(part, tool)
+            own, theirs = summary(both), median_error(both, tool)
+            if own is None or theirs is None or not fewest <= own.n <= most:
+                continue
+            if theirs <= own.error:
+                figures = f"{percent(theirs)} against {percent(own.error)}, n = {own.n}"
+                found.append(f"{tool} on {name} ({figures})")
+    return found
+
+
+def _cuts(rows: Sequence[Scored]) -> list[tuple[str, list[Scored]]]:
+    """Ways to look at the rows: quantity, engines, accelerator and weights, for each purpose."""
+    found = []
+    for purpose, label in ((VALIDATION, "unseen"), (CALIBRATION, "fitted")):
+        mine = [row for row in rows if row.purpose == purpose]
+        for key in (
+            lambda r: r.quantity,
+            lambda r: f"{r.family} engines",
+            lambda r: r.accelerator,
+            lambda r: f"{r.weights} weights",
+        ):
+            for value in sorted({key(row) for row in mine}):
+                found.append((f"{value}, {label}", [r for r in mine if key(r) == value]))
+    return found
 
 
 def _compared(part: Sequence[Scored], tool: str) -> list[str]:
