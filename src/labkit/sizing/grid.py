@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from labkit.sizing.lanes import Stack
+from labkit.sizing.overlap import hidden_seconds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,6 +31,11 @@ class Range:
     low: Floats
     mid: Floats
     high: Floats
+
+    @property
+    def ends(self) -> tuple[Floats, Floats, Floats]:
+        """low, mid, high."""
+        return self.low, self.mid, self.high
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +95,12 @@ def evaluate(stack: Stack, batch: Floats, load: Loads) -> Answers:
     step, bound = _decode(stack, sequences, load)
     ttft = _prefill(stack, load)
     computes = column["computes"] > 0
-    ttft = Range(*(np.where(timed & computes, end, np.nan) for end in _ends(ttft)))
+    ttft = Range(*(np.where(timed & computes, end, np.nan) for end in ttft.ends))
     made = sequences * np.where(computes, load.output, 1.0)
     more = np.where(computes, load.output - 1, 1.0)
     cycles = (
         np.where(computes, sequences * first, 0.0) + more * then
-        for first, then in zip(_ends(ttft), _ends(step), strict=True)
+        for first, then in zip(ttft.ends, step.ends, strict=True)
     )
     high, mid, low = (made / cycle for cycle in cycles)
     return Answers(
@@ -103,15 +109,11 @@ def evaluate(stack: Stack, batch: Floats, load: Loads) -> Answers:
         too_long=too_long,
         short=short > 0,
         crowded=(pool > 0) & (room < batch),
-        ttft_ms=Range(*(end * 1e3 for end in _ends(ttft))),
-        tpot_ms=Range(*(end * 1e3 for end in _ends(step))),
+        ttft_ms=Range(*(end * 1e3 for end in ttft.ends)),
+        tpot_ms=Range(*(end * 1e3 for end in step.ends)),
         tokens_per_s=Range(low, mid, high),
         bound=bound,
     )
-
-
-def _ends(band: Range) -> tuple[Floats, Floats, Floats]:
-    return band.low, band.mid, band.high
 
 
 def _room(stack: Stack, pool: Floats, batch: Floats, tokens: Floats) -> Floats:
@@ -178,7 +180,8 @@ def _prefill(stack: Stack, load: Loads) -> Range:
     cache = np.where(cached > 0, cache, 0.0)
     weights = column["weights"] + _experts(stack, tokens)
     compute = (column["token"] + column["linear_token"]) * tokens + column["head"] + pairs
-    busy = weights + cache + compute + column["latency"] + column["wire"] * tokens
+    hidden = hidden_seconds(weights, compute)
+    busy = weights + cache + (compute - hidden) + column["latency"] + column["wire"] * tokens
     roof = np.maximum(weights * column["mbu"] + cache * column["mbu_kv"], compute * column["mfu"])
     mid = np.maximum(busy + _shows(stack, busy) + column["prompt"], roof)
     return Range(np.maximum(mid * column["prefill_low"], roof), mid, mid * column["prefill_high"])

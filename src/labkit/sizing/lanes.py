@@ -51,7 +51,8 @@ class Lane:
     kind_refusals, pair_refusals: what never runs, whatever the load, in the order of `estimate`.
     row, parts: the numbers of `COLUMNS`, and of `PART_COLUMNS` for each kind of attention layer.
     sequences: the engine's own limit of sequences; above it the batch costs memory (None: no
-    model of that). budget: at any batch up to that.
+    model of that). budget: at any batch up to that. kinds: "fit" or "prior", of the ranges of a
+    prefill, of a decode step of one sequence and of several.
     """
 
     model: ModelSpec
@@ -69,6 +70,7 @@ class Lane:
     parts: tuple[tuple[float, ...], ...]
     budget: MemoryBudget
     sequences: int | None
+    kinds: tuple[str, str, str]
 
     def budget_at(self, batch: int) -> MemoryBudget:
         """The memory budget for a batch: less cache where the batch is above `sequences`."""
@@ -128,7 +130,18 @@ def lane_of(
         parts=_parts(model, config, steps, n),
         budget=budget,
         sequences=sequences,
+        kinds=_kinds(efficiency, n),
     )
+
+
+def _kinds(efficiency: Efficiency | None, devices: int) -> tuple[str, str, str]:
+    if efficiency is None:
+        return "prior", "prior", "prior"
+    prefill, one, many = (
+        efficiency.spread(prefill=prefill, sequences=sequences, devices=devices).kind
+        for prefill, sequences in ((True, 1), (False, 1), (False, 2))
+    )
+    return prefill, one, many
 
 
 def no_room(budget: MemoryBudget) -> bool:

@@ -80,10 +80,11 @@ class Fleet:
     """Instances for the workload's rate, and what they cost on average load.
 
     rate: requests/s, None where the workload names none: then one instance is priced at full load.
-    capacity: requests/s of all instances together at the batch limit; utilisation: rate / capacity,
-    at most `most_utilisation` (head-room); spares: instances on top (N+1: 1), not in `utilisation`.
-    usd_per_hour has a range because the capacity has one: low is what the fast end needs.
-    method: "closed form" or "queueing": how the number of instances was found.
+    instances: to pay for, `spares` included (N+1: 1). replicas: on all of them.
+    capacity: requests/s of all instances at the batch limit; utilisation: rate / capacity;
+    most_utilisation: above it the SLO or the head-room would be broken.
+    Costs are at the rate that is served. They have a range because the capacity has one: low is
+    what the fast end needs. method: "closed form" (`options`) or "queueing" (`plan_fleet`).
     """
 
     rate: float | None
@@ -104,10 +105,15 @@ class Fleet:
 class Deployment:
     """A set-up that holds the SLO, at the largest batch that does, and its fleet.
 
-    ttft_ms: prefill of one prompt that is admitted at once. tpot_ms: a decode step at the full
-    batch. served_tpot_ms: the same with the prompts of others in between, at full load; this is
-    what the SLO is held against. e2e_ms: TTFT + (output - 1) x served TPOT.
-    output_tokens_per_s, requests_per_s: one replica at full load.
+    batch: the limit of sequences in flight (`max_num_seqs`) on one replica; in_flight: how many
+    there are on average at the rate; busy: how many are not exceeded at the SLO's percentile (both
+    are the batch where the workload names no rate).
+
+    Times are those met with `busy` in flight. ttft_ms: waiting for a place and for the step that
+    runs, then the prefill. tpot_ms: a decode step. served_tpot_ms: the same with the prompts of
+    others in between; the SLO is held against it, at the full batch. e2e_ms: TTFT + (output - 1)
+    x served TPOT.
+    output_tokens_per_s, requests_per_s: the most that one replica makes, with the batch full.
     """
 
     rank: int
@@ -124,6 +130,8 @@ class Deployment:
     bound: str
     price: Price
     fleet: Fleet
+    in_flight: float = 0.0
+    busy: float = 0.0
 
     @property
     def kind(self) -> str:
@@ -135,7 +143,8 @@ class Deployment:
 class Recommendation:
     """The answer of `recommend`.
 
-    deployments: every set-up that holds the SLO, cheapest fleet first (then the lower E2E).
+    deployments: every set-up that holds the SLO, cheapest first (then the lower E2E): by USD per
+    hour of the fleet, or per 1M output tokens at full load where the workload names no rate.
     front: the Pareto front of fleet cost against latency, cheapest first, over all batches: no
     other deployment is both cheaper and faster. Its members need not stand in `deployments`,
     which has each set-up once, at its largest batch. latency: "e2e", "tpot" or "ttft".
