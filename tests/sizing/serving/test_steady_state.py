@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from labkit.sizing.inputs import SLO, SizingError, Workload
 from labkit.sizing.serving import ScaledSteps, point_at, replica_of, steady_state
+from labkit.sizing.serving.crowd import occupancy
 from labkit.sizing.simulation import AffineSteps
 from tests.sizing.serving.cases import A10G, L40S, PLAIN, PLENTY, chat, mixed
 
@@ -188,7 +189,7 @@ def test_the_percentile_is_the_slo_s():
         (lambda: replica_of(A10G, chat(), 1, 700), "ends at 768 tokens; the KV cache holds 700"),
         (lambda: replica_of(A10G, chat(), 1, 1e6, max_batched_tokens=1), "max_batched_tokens must"),
         (lambda: point_at(replica_of(A10G, chat(), 1, 1e6), 0.0), "rate must be a number above 0"),
-        (lambda: replica_of(A10G, chat(), 1, 1e6).occupancy(99.0), "99 requests/s are more than"),
+        (lambda: occupancy(replica_of(A10G, chat(), 1, 1e6), 99.0), "99 requests/s are more than"),
         (lambda: ScaledSteps(A10G, decode=0.0), "decode must be a number above 0"),
     ],
 )

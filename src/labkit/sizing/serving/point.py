@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from labkit.sizing.checks import SizingError, require_count, require_positive
 from labkit.sizing.inputs import SLO, Workload
+from labkit.sizing.serving.crowd import occupancy, waiting_room
 from labkit.sizing.serving.latency import Latencies, Latency, latencies
 from labkit.sizing.serving.replica import DEFAULT_MAX_BATCHED_TOKENS, Replica, replica_of
 from labkit.sizing.serving.steps import StepTimes
@@ -112,7 +113,8 @@ def point_at(
     )
     if saturated:
         return point
-    crowd, room = replica.occupancy(rate, pooled), replica.waiting_room(rate, pooled)
+    crowd = occupancy(replica, rate, pooled)
+    room = waiting_room(replica, rate, pooled) if replica.kv_bound else crowd
     sequences = crowd.sequences
     at = np.array([max(sequences, 1.0)])
     prefill = float(replica.prefill_seconds(each, at)[0])
@@ -125,5 +127,5 @@ def point_at(
         prefill_seconds=prefill,
         prefill_share=each * prefill,
         kv_share=sequences / replica.kv_places,
-        latencies=latencies(replica, rate, crowd, pooled, slo or SLO()),
+        latencies=latencies(replica, each, crowd, room, slo or SLO()),
     )

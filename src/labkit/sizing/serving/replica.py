@@ -1,19 +1,10 @@
-"""One replica under continuous batching: what bounds it, and how many sequences it has in flight.
+"""One replica under continuous batching: what bounds it, and what a prompt adds to its steps.
 
-Every sequence in flight gets one token a step, so the batch shares the engine evenly: a queue
-with processor sharing whose speed depends on how many are inside. With n sequences decoding, d(n)
-seconds a plain step, L decode steps per request and e(n) seconds that a request's prefill adds to
-the steps that carry it, requests leave at
-
-    departures(n) = (1 - rate x e(n)) x n / (L x d(n)),
-
-and `queueing.load_dependent` gives the share of time with n inside. At most `places` are inside:
-`max_num_seqs`, or as many as the KV cache holds at the mean resident length. The others queue, in
-order of arrival; a full KV cache is a queue, not a failure.
-
-The step model's mean context and the mean prompt stand for all sequences of a step. Preemption
-(the recomputing of sequences that outgrow the cache) lowers the capacity, but is not in the
-latencies below it: `simulation` has it there.
+At most `places` sequences are in flight: `max_num_seqs`, or as many as the KV cache holds at the
+mean resident length. The others queue, in order of arrival; a full KV cache is a queue, not a
+failure. The mean context and the mean prompt stand for all sequences of a step. Preemption (the
+recomputing of sequences that outgrow the cache) lowers the capacity, but is not in the latencies
+below it: `simulation` has it there.
 """
 
 from __future__ import annotations
@@ -25,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from labkit.sizing.checks import SizingError, require_count, require_positive
 from labkit.sizing.inputs import Workload
-from labkit.sizing.queueing import Occupancy, load_dependent
 from labkit.sizing.serving.steps import StepTimes
 from labkit.sizing.serving.table import StepTable, reading_matrix, step_table
 from labkit.sizing.serving.traffic import Traffic, traffic_of
@@ -35,40 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DEFAULT_MAX_BATCHED_TOKENS = 2048
-_POOLED_PLACES = 20_000  # more places in one queue than that: waiting is as good as gone
-_ROUNDS = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Crowd:
-    """An occupancy that counts units of `unit` sequences of one replica, of `copies` replicas."""
-
-    occupancy: Occupancy
-    unit: float
-    copies: int
-
-    @property
-    def sequences(self) -> float:
-        """Mean number decoding on one replica."""
-        return self.occupancy.served * self.unit
-
-    @property
-    def waiting(self) -> float:
-        """Mean number of requests that wait for a place, per replica."""
-        return self.occupancy.queued * self.unit
-
-    @property
-    def full(self) -> float:
-        """The share of requests that find every place taken."""
-        return self.occupancy.full
-
-    def at(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sequences on one replica at each share of the distribution."""
-        import numpy as np
-
-        rising = np.cumsum(self.occupancy.in_places())
-        found = np.searchsorted(rising, shares, side="right")
-        return np.asarray(np.minimum(found, self.occupancy.places) * self.unit)
+_ROUNDS = 4
 
 
 @dataclass(frozen=True)
@@ -89,6 +46,11 @@ class Replica:
     def places(self) -> int:
         """Sequences in flight at most."""
         return max(1, min(self.slots, math.floor(self.kv_places), math.floor(self.budget) - 1))
+
+    @property
+    def kv_bound(self) -> bool:
+        """Whether the KV cache is full before `max_num_seqs` sequences are in flight."""
+        return self.kv_places < self.slots
 
     @cached_property
     def saturated_sequences(self) -> float:
@@ -115,7 +77,7 @@ class Replica:
         """What capacity ends at: max_num_seqs, kv_cache or max_num_batched_tokens."""
         if self.saturated_sequences < self.places - 1e-9:
             return "max_num_batched_tokens"
-        return "max_num_seqs" if self.slots <= self.kv_places else "kv_cache"
+        return "kv_cache" if self.kv_bound else "max_num_seqs"
 
     @cached_property
     def capacity(self) -> float:
@@ -136,7 +98,7 @@ class Replica:
         at once what a finished request gives back, so about as many tokens are recomputed as
         grow: `output` per request (0.5 to 1.2 times that in simulated runs).
         """
-        recomputed = self.traffic.output_tokens if self.kv_places < self.slots else 0.0
+        recomputed = self.traffic.output_tokens if self.kv_bound else 0.0
         return self.traffic.new_tokens + recomputed
 
     @cached_property
@@ -160,7 +122,7 @@ class Replica:
 
         at = np.array([self.saturated_sequences])
         chunks = self.capacity_prompt_tokens / self.chunk
-        extra = chunks * self._extra_per_chunk(at, np.array([chunks]))[0]
+        extra = chunks * self._extra_per_chunk(self._added(at), np.array([chunks]))[0]
         return float(self.table.plain(at)[0]), float(extra)
 
     def prefill_seconds(self, rate: float, sequences: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -177,70 +139,35 @@ class Replica:
         extra, step = np.zeros_like(plain), plain
         most = max(1.0, self.prompt_budget / self.chunk)
         for _ in range(_ROUNDS):
-            extra = self._extra_per_chunk(nodes, np.minimum(rate * step * per_request, most))
+            chunks = np.minimum(rate * step * per_request, most)
+            extra = self._extra_per_chunk(self._added_at_nodes, chunks)
             step = plain / (1.0 - np.minimum(rate * per_request * extra, 0.999))
         return np.asarray(np.interp(sequences, nodes, extra * per_request))
 
-    def occupancy(self, rate: float, pooled: int = 1) -> Crowd:
-        """The distribution of sequences in flight at `rate` requests/s, below capacity.
-
-        pooled: replicas that share one queue, `rate` being that of all together.
-        """
-        return self._crowd(rate, pooled, 1.0)
-
-    def waiting_room(self, rate: float, pooled: int = 1) -> Crowd:
-        """The same, as those see it who wait for a place.
-
-        Where the KV cache is what gets full, tokens count and not sequences, and tokens vary more:
-        by 1 + cv2 of a sequence's tokens in variance. That many sequences are one unit then.
-        """
-        unit = 1.0 + self.traffic.context_cv2 if self.kv_places < self.slots else 1.0
-        return self._crowd(rate, pooled, min(unit, float(self.places)))
-
-    def _crowd(self, rate: float, pooled: int, unit: float) -> Crowd:
-        """At most 20,000 units are modelled: a larger pool is taken as one of that size."""
-        import numpy as np
-
-        each = rate / pooled
-        if each >= self.capacity:
-            raise SizingError(
-                f"{each:.4g} requests/s are more than the {self.capacity:.4g} that one replica "
-                "can keep up."
-            )
-        copies = min(pooled, max(1, _POOLED_PLACES // self.places))
-        units = max(1, math.floor(copies * self.places / unit))
-        inside = np.arange(1.0, units + 1.0) * (self.places / units)
-        speed = self.departures(each, inside)
-        # With a queue, the next prompt comes when a sequence ends, not at the offered rate.
-        speed[-1] = max(self.capacity, each * (1 + 1e-9))
-        per_replica = units / self.places
-        return Crowd(
-            load_dependent(each * per_replica, per_replica * speed), self.places / units, copies
-        )
-
-    def departures(self, rate: float, sequences: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Requests/s that one replica finishes with each number of sequences in flight."""
-        import numpy as np
-
-        steps = self.traffic.decode_steps
-        plain = self.table.plain(sequences)
-        free = np.maximum(1.0 - rate * self.prefill_seconds(rate, sequences), 1e-3)
-        return np.asarray(free * sequences / np.maximum(steps * plain, 1e-9 / self.capacity))
-
     def _extra_per_chunk(
-        self, sequences: NDArray[np.float64], chunks: NDArray[np.float64]
+        self, added: NDArray[np.float64], chunks: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Seconds that a chunk adds to a plain step, with a mean of `chunks` a step (Poisson)."""
+        """Seconds that a chunk adds to a plain step, with a mean of `chunks` a step (Poisson).
+
+        added: seconds that 1, 2, … chunks add, a row for each of `chunks`.
+        """
         import numpy as np
 
-        counts, done, weights = self._chunks
-        rows = self.table.rows(sequences)
-        added = rows @ weights - rows[:, :1]
+        counts, done, _ = self._chunks
         mean = np.maximum(chunks, 1e-9)[:, None]
         logs = counts * np.log(mean) - mean - np.cumsum(np.log(counts))
         likely = np.exp(logs)
         likely[:, -1] += np.maximum(0.0, -np.expm1(-mean[:, 0]) - likely.sum(axis=1))
         return np.asarray((likely * added).sum(axis=1) / (likely * done).sum(axis=1))
+
+    @cached_property
+    def _added_at_nodes(self) -> NDArray[np.float64]:
+        return self._added(self.table.sequences)
+
+    def _added(self, sequences: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Seconds that 1, 2, … chunks add to a plain step of each number of sequences."""
+        rows = self.table.rows(sequences)
+        return rows @ self._chunks[2] - rows[:, :1]
 
     @cached_property
     def _chunks(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
