@@ -12,13 +12,19 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     Report = pytest.TestReport | pytest.CollectReport
 
 
 def pytest_configure() -> None:
-    """Hear Ctrl-C again where a shell's `&` had this run ignore it: children inherit that."""
+    """Hear Ctrl-C again where a shell's `&` had this run ignore it: children inherit that.
+
+    Hypothesis gets no deadline: no test fails because a shared machine was slow.
+    """
+    settings.register_profile("labkit", deadline=None)
+    settings.load_profile("labkit")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -58,11 +58,10 @@ def test_no_other_batch_carries_more_in_time(name: str) -> None:
             assert other.requests_per_s.mid <= one.estimate.requests_per_s.mid
 
 
-def test_band_price_age_and_prior_are_shown() -> None:
+def test_band_price_age_and_source_of_ranges_are_shown() -> None:
     shown = str(table(EXAMPLE))
     assert "Price's age" in shown
-    assert "prior" in shown
-    assert "not yet calibrated" in shown
+    assert "The ranges come from published measurements" in shown
     price = CATALOG.instance("g6.xlarge").price("on-demand", "us-east-1")
     assert price is not None
     assert f"{price.usd_per_hour:.3f}" in shown

@@ -220,7 +220,8 @@ def test_weight_only_formats_do_not_speed_up_prefill(name):
     assert prefill_floor_seconds(LLAMA_3_8B, A10G, fmt, 2048) == pytest.approx(sixteen)
     quick = estimate(LLAMA_3_8B, G6E, EngineConfig(name, "fp16"), Workload(2048, 8))
     plain = estimate(LLAMA_3_8B, G6E, EngineConfig("fp16", "fp16"), Workload(2048, 8))
-    assert quick.ttft_ms.mid == pytest.approx(plain.ttft_ms.mid)
+    # Unpacking costs a little; fewer bytes are no gain where arithmetic decides.
+    assert plain.ttft_ms.mid * 0.95 < quick.ttft_ms.mid < plain.ttft_ms.mid * 1.5
     assert quick.tpot_ms.mid < plain.tpot_ms.mid
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -56,6 +57,10 @@ def estimate(
     tpot_ms: Annotated[float | None, typer.Option(help="Refuse a TPOT above this.")] = None,
     price: Annotated[str, typer.Option(help="on-demand, spot or sagemaker.")] = "on-demand",
     region: Annotated[str, typer.Option(help="AWS region of the price.")] = "us-east-1",
+    calibration: Annotated[
+        Path | None,
+        typer.Option(help="A calibration of your own, written by `labkit calibrate --out`."),
+    ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show every byte and every term, with its source.")
     ] = False,
@@ -87,7 +92,14 @@ def estimate(
     promised = ttft_ms is not None or tpot_ms is not None
     slo = SLO(ttft_ms=ttft_ms, tpot_ms=tpot_ms) if promised else None
     workload = Workload(prompt, output, slo=slo, prefix_hit_rate=prefix_hit_rate)
-    result = run_estimate(spec, machine, config, workload, price_kind=price, region=region)
+    tuning = None
+    if calibration is not None:
+        from labkit.sizing.calibration_text import from_json
+
+        tuning = from_json(_read(calibration))
+    result = run_estimate(
+        spec, machine, config, workload, price_kind=price, region=region, tuning=tuning
+    )
     if json:
         emit_json(as_dict(result))
         return
@@ -96,3 +108,11 @@ def estimate(
     from labkit.cli.estimate_view import render
 
     render(result, console(), today=date.today(), terms=explain)
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text"
+        fail(f"Cannot read the calibration {file}: {reason}.")

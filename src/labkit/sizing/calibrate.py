@@ -23,6 +23,7 @@ from labkit.sizing.efficiency import (
     Efficiency,
     Parameters,
     Spread,
+    Tuning,
     build_efficiency,
 )
 from labkit.sizing.inputs import SizingError
@@ -87,9 +88,9 @@ class Calibration:
     residuals: tuple[Residual, ...] = field(repr=False)
 
     @property
-    def parameters(self) -> Parameters:
-        """The values over the priors, as the step-time model takes them."""
-        return Parameters(self.values)
+    def tuning(self) -> Tuning:
+        """The calibration as `estimate` takes it."""
+        return Tuning(Parameters(self.values), self.spreads)
 
 
 def calibrate(runs: Iterable[MeasuredRun]) -> Calibration:
@@ -238,7 +239,7 @@ def _spreads(
         mine = [r for r in residuals if r.variant == variant]
         here = [r for r in mine if r.hardware == hardware]
         by_regime: dict[str, Spread] = {}
-        for regime in sorted({r.regime for r in here}):
+        for regime in sorted({r.regime for r in mine}):
             for pool in (
                 [r for r in here if r.regime == regime],
                 [r for r in mine if r.regime == regime],

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
 from labkit.sizing.calibrate import Calibration
-from labkit.sizing.efficiency import Parameters, Spread
+from labkit.sizing.efficiency import Parameters, Spread, Tuning
 from labkit.sizing.inputs import SizingError
 from labkit.sizing.priors import PRIORS
 
@@ -76,8 +75,8 @@ def as_json(calibration: Calibration) -> dict[str, Any]:
     }
 
 
-def from_json(text: str) -> tuple[Parameters, Mapping[tuple[str, str], Mapping[str, Spread]]]:
-    """Parameters and spreads that `as_json` wrote. Raises `SizingError`, one sentence."""
+def from_json(text: str) -> Tuning:
+    """The calibration that `as_json` wrote. Raises `SizingError`, one sentence."""
     try:
         read = json.loads(text)
         values = {str(name): float(value) for name, value in read["values"].items()}
@@ -91,7 +90,7 @@ def from_json(text: str) -> tuple[Parameters, Mapping[tuple[str, str], Mapping[s
     unknown = sorted(set(values) - set(PRIORS))
     if unknown:
         raise SizingError(f"The calibration names the unknown parameter {unknown[0]!r}.")
-    return Parameters(values), spreads
+    return Tuning(Parameters(values), spreads)
 
 
 def _number(value: float) -> str:

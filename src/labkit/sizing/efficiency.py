@@ -150,14 +150,15 @@ def build_efficiency(
     a KV head once per query head, TensorRT-LLM before 0.7), "untried" (an engine without fitted
     rows of its own: a prior's range).
     """
-    at = f"{format_class}@{hardware}"
     kernels = [f"{quirk}-{format_class}" for quirk in quirks]
+    formats = [format_class, *_LIKE.get(format_class, ())]
+    places = [name for fmt in formats for name in (f"{fmt}@{hardware}", fmt)]
 
     def value(what: str, default: float | None = None) -> float:
         return parameters.get(f"{variant}.{what}", (hardware,), default)
 
     def factor(what: str) -> float:
-        return parameters.get(f"{variant}.{what}", (*kernels, at, format_class), 1.0)
+        return parameters.get(f"{variant}.{what}", (*kernels, *places), 1.0)
 
     kv_factor = parameters.get(f"{variant}.mbu_kv_factor", quirks, 1.0)
     mfu = min(value("mfu") * factor("mfu_factor"), MOST_SHARE)
@@ -180,6 +181,8 @@ def build_efficiency(
     )
 
 
+# FP8 streams as other 8-bit weights do; only its arithmetic has a peak of its own.
+_LIKE: Mapping[str, tuple[str, ...]] = MappingProxyType({"fp8": ("8-bit",)})
 HIDES_HOST = frozenset({"eager", "launched"})
 
 
@@ -214,6 +217,34 @@ def efficiency_of(
     return build_efficiency(shipped(), spreads, variant, hardware, format_class, link, quirks)
 
 
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """A calibration in use: parameters over the priors, and spreads by (variant, hardware)."""
+
+    parameters: Parameters
+    spreads: Mapping[tuple[str, str], Mapping[str, Spread]]
+
+    def efficiency(
+        self,
+        variant: str,
+        hardware: str,
+        format_class: str,
+        link: str,
+        quirks: tuple[str, ...] = (),
+    ) -> Efficiency:
+        """What `efficiency_of` gives, under this calibration."""
+        found = self.spreads.get((variant, hardware), {})
+        return build_efficiency(
+            self.parameters,
+            {**PRIOR_SPREADS, **found},
+            variant,
+            hardware,
+            format_class,
+            link,
+            quirks,
+        )
+
+
 # Without residuals of its own a class gets this: about what separates the published extremes.
 PRIOR_SPREAD = Spread(0.55, 1.9, "prior")
 PRIOR_SPREADS: Mapping[str, Spread] = MappingProxyType(
@@ -240,7 +271,9 @@ def hardware_class(accelerator: Accelerator | None) -> str:
 
 
 def format_class(fmt: NumberFormat) -> str:
-    """16-bit (and wider), 8-bit, or 4-bit (and narrower)."""
+    """16-bit (and wider), fp8, other 8-bit, or 4-bit (and narrower)."""
     if fmt.bits >= 16:
         return "16-bit"
+    if fmt.name == "fp8":
+        return "fp8"
     return "8-bit" if fmt.bits > 5 else "4-bit"

@@ -19,7 +19,7 @@ from labkit.catalog.specs import Instance, ModelSpec, NumberFormat, Price
 from labkit.sizing.bands import Band
 from labkit.sizing.cost import usd_per_million_band
 from labkit.sizing.device import Device, device_of
-from labkit.sizing.efficiency import Efficiency, efficiency_of, format_class, hardware_class
+from labkit.sizing.efficiency import Efficiency, Tuning, efficiency_of, format_class, hardware_class
 from labkit.sizing.engines import DEFAULT_ENGINE, Engine, Loader, engine_named, loader_named
 from labkit.sizing.identity import remembered
 from labkit.sizing.inputs import EngineConfig, Workload
@@ -84,8 +84,11 @@ def estimate(
     *,
     price_kind: str = "on-demand",
     region: str = "us-east-1",
+    tuning: Tuning | None = None,
 ) -> Estimate:
     """Memory, latency, throughput and cost of `model` on `instance`, with refusals and bands.
+
+    `tuning` is a calibration of one's own (`calibrate`); None is the one that ships.
 
     Raises `UnknownNameError` for an engine or loader that does not exist. What exists and cannot
     run together is a refusal in the answer, not an error.
@@ -107,7 +110,7 @@ def estimate(
     efficiency = decode = prefill = None
     if running and device.bandwidth > 0:
         fmt = config.weight_format
-        efficiency = efficiency_for(engine, config, device)
+        efficiency = efficiency_for(engine, config, device, tuning)
         work = decode_work(model, config, batch=running, context=workload.mean_context, devices=n)
         decode = step_time(work, device, fmt, efficiency)
         cached = cached_prompt_tokens(workload)
@@ -162,16 +165,28 @@ def default_tensor_parallel_size(model: ModelSpec, device: Device) -> int:
     return sizes[-1] if sizes else 1
 
 
-def efficiency_for(engine: Engine, config: EngineConfig, device: Device) -> Efficiency:
-    """The shipped efficiency of an engine with its weight format on a device."""
-    return _efficiency(engine, device, config.weight_format, config.engine_version)
+def efficiency_for(
+    engine: Engine, config: EngineConfig, device: Device, tuning: Tuning | None = None
+) -> Efficiency:
+    """The efficiency of an engine with its weight format on a device: shipped, or `tuning`'s."""
+    if tuning is None:
+        return _efficiency(engine, device, config.weight_format, config.engine_version)
+    return tuning.efficiency(
+        *_efficiency_key(engine, device, config.weight_format, config.engine_version)
+    )
 
 
 @remembered(objects=3)
 def _efficiency(
     engine: Engine, device: Device, fmt: NumberFormat, version: str | None
 ) -> Efficiency:
-    return efficiency_of(
+    return efficiency_of(*_efficiency_key(engine, device, fmt, version))
+
+
+def _efficiency_key(
+    engine: Engine, device: Device, fmt: NumberFormat, version: str | None
+) -> tuple[str, str, str, str]:
+    return (
         variant_of(engine, version),
         hardware_class(device.accelerator),
         format_class(fmt),

@@ -106,10 +106,11 @@ def _step_terms(section: str, stem: str, e: Estimate, step: StepTime) -> Iterato
         ("weights", step.weights, "bytes / (bandwidth x MBU)"),
         ("KV cache", step.cache, "bytes / (bandwidth x MBU of the cache)"),
         ("compute", step.compute, "FLOPs / (peak x MFU)"),
+        ("reading beside computing", -step.hidden, "overlap of weights and compute, taken off"),
         ("all-reduces", step.communication, _all_reduce_source(e)),
         ("host", step.overhead, f"{e.model.layers} layers x host time + per step and sequence"),
     ):
-        if seconds is not None and (seconds > 0 or name != "all-reduces"):
+        if seconds is not None and (seconds or name not in _ONLY_IF_ANY):
             yield Term(section, f"{stem}: {name}", seconds * 1e3, "ms", source)
     spread = step.spread
     yield band_term(
@@ -120,6 +121,9 @@ def _step_terms(section: str, stem: str, e: Estimate, step: StepTime) -> Iterato
         f"sum of the terms; range x {spread.low:.2f} to x {spread.high:.2f}, {spread.kind}"
         + (f" of {spread.rows} rows" if spread.rows else ""),
     )
+
+
+_ONLY_IF_ANY = frozenset({"all-reduces", "reading beside computing"})
 
 
 def _all_reduce_source(e: Estimate) -> str:

@@ -1,8 +1,9 @@
 """Every parameter of the step-time model: its unit, and the value it starts from.
 
 A parameter's name is `variant.what` or `variant.what.where`. `where` narrows it to a class of
-hardware (hbm, gddr, turing, neuron, cpu), to a format class (8-bit, 4-bit) or both ("8-bit@hbm"),
-and the narrower one is used where it exists. Factors for formats multiply the value of 16 bits.
+hardware (hbm, gddr, turing, neuron, cpu), to a format class (fp8, 8-bit, 4-bit) or to both
+("8-bit@hbm"), and the narrower one is used where it exists. Factors for formats multiply the
+value of 16 bits.
 
 The values here are priors: ranges that were published, not a fit. `calibrate` starts from them,
 and what it could not learn from a measurement stays as it is here and is called a prior.
@@ -34,7 +35,8 @@ _COMPILED = {
     "compiled.mfu.hbm": 0.70,
     "compiled.mfu.gddr": 0.62,
     "compiled.mfu.turing": 0.40,
-    "compiled.mfu_factor.8-bit": 0.75,
+    "compiled.mfu_factor.8-bit": 0.85,
+    "compiled.mfu_factor.fp8": 0.75,
     "compiled.mfu_factor.4-bit": 0.65,
     "compiled.layer_us": 45.0,
     "compiled.step_us": 200.0,

@@ -13,6 +13,7 @@ from labkit.catalog.specs import NumberFormat
 from labkit.sizing.bands import Band
 from labkit.sizing.device import Device
 from labkit.sizing.efficiency import Efficiency, Spread
+from labkit.sizing.overlap import hidden_seconds
 from labkit.sizing.work import Work
 
 
@@ -21,7 +22,8 @@ class StepTime:
     """The terms of one step in seconds (central values), and what they were made of (per device).
 
     `compute` is None where no source gives the device's FLOP/s. `overhead` is the host time that
-    shows. `spread` turns the sum into a band.
+    shows; `hidden` what reading and multiplying overlap in a prefill (`overlap`), which the sum
+    leaves out. `spread` turns the sum into a band.
     """
 
     work: Work
@@ -30,6 +32,7 @@ class StepTime:
     compute: float | None
     communication: float
     overhead: float
+    hidden: float
     roofline: float
     spread: Spread
 
@@ -41,7 +44,8 @@ class StepTime:
     @property
     def seconds(self) -> float:
         """The central value: all terms together, never below the roofline."""
-        total = self.memory + (self.compute or 0.0) + self.communication + self.overhead
+        busy = self.memory + (self.compute or 0.0) - self.hidden
+        total = busy + self.communication + self.overhead
         return max(total, self.roofline)
 
     @property
@@ -82,9 +86,10 @@ def step_time(work: Work, device: Device, fmt: NumberFormat, efficiency: Efficie
     communication = work.all_reduces * efficiency.link.seconds(
         work.message_bytes, work.devices, device.link_bytes_per_s
     )
+    hidden = hidden_seconds(weights, compute) if prefill and compute else 0.0
     host = efficiency.step_seconds + work.layers * efficiency.layer_seconds
     if efficiency.hides_host:
-        host = max(0.0, host - weights - cache - (compute or 0.0) - communication)
+        host = max(0.0, host - (weights + cache + (compute or 0.0) - hidden) - communication)
     extra = efficiency.prompt_seconds if prefill else efficiency.sequence_seconds * work.sequences
     return StepTime(
         work=work,
@@ -93,6 +98,7 @@ def step_time(work: Work, device: Device, fmt: NumberFormat, efficiency: Efficie
         compute=compute,
         communication=communication,
         overhead=host + extra,
+        hidden=hidden,
         roofline=max(reading / device.bandwidth, multiplying),
         spread=efficiency.spread(prefill=prefill, sequences=work.sequences, devices=work.devices),
     )

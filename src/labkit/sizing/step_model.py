@@ -14,6 +14,7 @@ from labkit.sizing.efficiency import Efficiency
 from labkit.sizing.flops import attention_coefficients, head_parameters, matmul_parameters
 from labkit.sizing.inputs import EngineConfig, SizingError
 from labkit.sizing.kv import cache_coefficients
+from labkit.sizing.overlap import hidden_seconds
 from labkit.sizing.parallel import ACTIVATION_BYTES, ALL_REDUCES_PER_LAYER
 from labkit.sizing.weights import expert_bytes_per_device, fixed_streamed_bytes
 
@@ -91,9 +92,10 @@ class StepModel:
         tokens = prefill_tokens + decode_sequences
         if tokens <= 0:
             return 0.0
-        time = self.weights + self.latency + self.wire * tokens
+        reading_weights = self.weights
         if self.experts:
-            time += self.experts * min(1.0, tokens * self.experts_share)
+            reading_weights += self.experts * min(1.0, tokens * self.experts_share)
+        time = reading_weights + self.latency + self.wire * tokens
         if decode_sequences > 0:
             context = decode_tokens / decode_sequences
             reading, multiplying = self.cache_constant, self.attention_constant
@@ -105,7 +107,10 @@ class StepModel:
                 reading + (self.token + self.head + multiplying) * self.decode_factor
             )
         if prefill_tokens > 0:
-            time += self.token * prefill_tokens + self.head * prompts + self.pair * prefill_pairs
+            multiplying = (
+                self.token * prefill_tokens + self.head * prompts + self.pair * prefill_pairs
+            )
+            time += multiplying - hidden_seconds(reading_weights, multiplying)
         shows = max(0.0, self.host - time) if self.hides_host else self.host
         return time + shows + self.prompt * prompts + self.sequence * decode_sequences
 
