@@ -13,15 +13,17 @@ from labkit.cli.common import console, emit_json, fail
 def validate(
     file: Annotated[
         Path,
-        typer.Argument(help="Measurements or KV-cache logs as CSV; `docs/accuracy.md` lists both."),
+        typer.Argument(help="Measurements of speed, or logs of the KV cache, as CSV."),
     ],
     worst: Annotated[int, typer.Option(min=0, help="How many of the worst rows to show.")] = 8,
     json: Annotated[bool, typer.Option("--json", help="Print JSON: every row.")] = False,
 ) -> None:
     """Predict every row of FILE and say how far off the engine is.
 
-    Two tables are known by their columns: measurements of speed (engine, model, gpu, metric,
-    value, …) and what engines logged about their KV cache (weights_gib, util, kv_gib, …).
+    Two tables are known by their columns. Measurements: id, engine, model, weights_dtype, gpu,
+    gpu_count, tensor_parallel, batch_or_concurrency, prompt_tokens, output_tokens, metric, value;
+    better with kv_dtype, engine_version, instance_type and notes. Logs: id, engine, model, gpu,
+    tp, util, weights_gib, kv_gib; better with total_gib_log, kv_tokens and engine_version.
 
     A row that the engine does not model is "unsupported" with a reason. A row whose notes say
     SUSPECT is predicted and not scored.
