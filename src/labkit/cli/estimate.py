@@ -43,6 +43,17 @@ def estimate(
     engine: Annotated[
         str | None, typer.Option(help="vllm, sglang, transformers, llama.cpp, neuron, …")
     ] = None,
+    engine_version: Annotated[
+        str | None,
+        typer.Option(help="The engine's version, e.g. 0.11.0 (default: the newest known)."),
+    ] = None,
+    max_num_seqs: Annotated[
+        int | None,
+        typer.Option(help="Sequences the engine makes room for (default: its own default)."),
+    ] = None,
+    max_num_batched_tokens: Annotated[
+        int | None, typer.Option(help="Tokens of one step (default: the engine's own default).")
+    ] = None,
     utilization: Annotated[
         float | None,
         typer.Option("--gpu-memory-utilization", help="Share of device memory the engine takes."),
@@ -88,6 +99,9 @@ def estimate(
         engine=engine,
         gpu_memory_utilization=utilization,
         loader=loader,
+        engine_version=engine_version,
+        max_num_seqs=max_num_seqs,
+        max_num_batched_tokens=max_num_batched_tokens,
     )
     promised = ttft_ms is not None or tpot_ms is not None
     slo = SLO(ttft_ms=ttft_ms, tpot_ms=tpot_ms) if promised else None

@@ -220,7 +220,7 @@ LOADERS: Mapping[str, Loader] = MappingProxyType(
                 1.0,
                 "the whole state dict in host memory",
                 "from_pretrained before compiling or sharding; out of memory on inf2.xlarge "
-                "(16 GiB) in aws-neuron-samples issue 10 and nki-samples issue 87",
+                "(16 GiB) in aws-neuron-samples #10 and nki-samples #87",
             ),
             Loader(
                 "presharded",
