@@ -218,14 +218,19 @@ def _per_user(run: MeasuredRun, t: Times) -> float:
 
 
 def _total(run: MeasuredRun, t: Times) -> float:
-    if run.decode_only:
-        return t.running / t.step
-    rate = t.running * _output(run) / t.request(run)
-    return rate / run.devices if run.per_device else rate
+    rate = t.running / t.step if run.decode_only else t.running * _output(run) / t.request(run)
+    if run.per_device:
+        return rate / run.devices
+    return _offered(run, rate * run.replicas, _output(run))
 
 
 def _requests(run: MeasuredRun, t: Times) -> float:
-    return t.running / t.request(run)
+    return _offered(run, t.running / t.request(run) * run.replicas, 1.0)
+
+
+def _offered(run: MeasuredRun, rate: float, each: float) -> float:
+    """The rate, no more than what is offered: `each` per request."""
+    return rate if run.offered_rate is None else min(rate, run.offered_rate * each)
 
 
 def _latency(run: MeasuredRun, t: Times) -> float:
