@@ -7,6 +7,8 @@ from labkit.sizing.bands import Band
 from labkit.sizing.cost import usd_per_million_tokens, usd_per_request
 from labkit.sizing.estimate import Estimate, estimate
 from labkit.sizing.explain import explain
+from labkit.sizing.fleet import plan_fleet
+from labkit.sizing.fleet_plan import FleetPlan
 from labkit.sizing.flops import attention_flops, decode_flops, prefill_flops
 from labkit.sizing.inputs import SLO, EngineConfig, SizingError, Workload
 from labkit.sizing.kv import (
@@ -35,6 +37,7 @@ from labkit.sizing.roofline import (
     prefill_floor_seconds,
     ridge_point,
 )
+from labkit.sizing.serving import Goodput, ServingPoint, max_rate_under_slo, steady_state
 from labkit.sizing.terms import Term
 from labkit.sizing.user_rates import UserRate
 from labkit.sizing.weights import (
@@ -54,9 +57,12 @@ __all__ = [
     "EngineConfig",
     "Estimate",
     "FleetLoad",
+    "FleetPlan",
+    "Goodput",
     "PurchaseOption",
     "Refusal",
     "RefusalCode",
+    "ServingPoint",
     "SizingError",
     "Term",
     "UserRate",
@@ -86,12 +92,15 @@ __all__ = [
     "kv_growth_bytes_per_token",
     "kv_heads_per_device",
     "max_cached_tokens",
+    "max_rate_under_slo",
+    "plan_fleet",
     "prefill_floor_seconds",
     "prefill_flops",
     "purchase_options",
     "resident_weight_bytes",
     "resident_weight_parts",
     "ridge_point",
+    "steady_state",
     "streamed_weight_bytes",
     "usd_per_million_tokens",
     "usd_per_request",
