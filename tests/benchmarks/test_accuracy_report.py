@@ -22,6 +22,12 @@ def known() -> Frame:
     return frame()
 
 
+@pytest.fixture
+def _once(known: Frame, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Predict all rows once for the tests that write the page."""
+    monkeypatch.setattr("benchmarks.accuracy.report.frame", lambda: known)
+
+
 def row(name: str = "x", measured: float = 10.0, mid: float = 10.0, **more: object) -> Scored:
     plain = Scored(
         id=name,
@@ -46,10 +52,12 @@ def row(name: str = "x", measured: float = 10.0, mid: float = 10.0, **more: obje
     return dataclasses.replace(plain, **more)
 
 
+@pytest.mark.usefixtures("_once")
 def test_the_page_is_what_the_script_writes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--check"]) == 0, capsys.readouterr()
 
 
+@pytest.mark.usefixtures("_once")
 def test_a_page_that_was_edited_is_told(
     monkeypatch: pytest.MonkeyPatch, tmp_path: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -60,6 +68,7 @@ def test_a_page_that_was_edited_is_told(
     assert "run python -m benchmarks.accuracy" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("_once")
 def test_kept_folds_of_another_engine_are_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -75,6 +84,7 @@ def test_every_row_of_the_file_is_scored_or_accounted_for(known: Frame) -> None:
     assert all("SUSPECT" in row["notes"] for row, _ in known.suspect)
 
 
+@pytest.mark.usefixtures("_once")
 def test_the_page_names_every_source_tool_and_unmet_goal(known: Frame) -> None:
     page = report()
     for source in {row.source for row in known.scored if row.quantity in TIMES}:
