@@ -32,6 +32,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("reset", "reset", "reset", LEARN, "Take a fresh copy of a lab, or new numbers."),
     Command("doctor", "doctor", "doctor", LEARN, "Say what this machine can run."),
     Command("estimate", "estimate", "estimate", SIZE, "Size one model on one instance."),
+    Command("size", "size", "size", SIZE, "Rank the machines that hold a workload."),
     Command("calibrate", "calibrate", "calibrate", SIZE, "Fit the engine to runs of your own."),
     Command("validate", "validate", "validate", SIZE, "Hold the engine to published rows."),
     Command("catalog", "catalog", "app", SIZE, "Show or check the facts, with source and age."),

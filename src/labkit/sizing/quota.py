@@ -122,4 +122,3 @@ def quota_for(instance: Instance, count: int, price_kind: str = "on-demand") -> 
         SOURCE,
         group.note if spot else "",
     )
-

@@ -56,11 +56,16 @@ def bars(estimate: Estimate) -> tuple[Bar, ...]:
 
 
 def step_bar(title: str, step: StepTime) -> Bar:
-    """A step's terms in ms, the largest marked. A rest up to the roofline is a term of its own."""
+    """A step's terms in ms, the largest marked; they add up to the step.
+
+    What a prefill reads while it computes is a segment of its own, counted once; so is a rest up
+    to the roofline.
+    """
     terms = [
-        ("W", "reading weights", step.weights),
+        ("W", "reading weights", step.weights - step.hidden),
         ("K", "reading the KV cache", step.cache),
-        ("C", "computing", step.compute or 0.0),
+        ("O", "reading and computing at once", step.hidden),
+        ("C", "computing", (step.compute or 0.0) - step.hidden),
         ("A", "all-reduces between devices", step.communication),
         ("H", "host overhead", step.overhead),
     ]

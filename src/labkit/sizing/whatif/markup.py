@@ -18,6 +18,7 @@ _COLOURS = {
     "K": "#e69f00",
     "C": "#009e73",
     "A": "#cc79a7",
+    "O": "#f0e442",
     "H": "#d55e00",
     "E": "#d55e00",
     "R": "#999999",
@@ -26,6 +27,7 @@ _COLOURS = {
 }
 _HATCHES = {
     "K": "repeating-linear-gradient(45deg,#0000 0 5px,#0003 5px 7px)",
+    "O": "repeating-linear-gradient(90deg,#0000 0 3px,#0003 3px 4px)",
     "C": "repeating-linear-gradient(90deg,#0000 0 6px,#0003 6px 8px)",
     "A": "repeating-linear-gradient(0deg,#0000 0 5px,#0003 5px 7px)",
     "H": "repeating-linear-gradient(135deg,#0000 0 5px,#0003 5px 7px)",
@@ -46,7 +48,7 @@ def markup(look: Look, today: date) -> str:
         f'font-weight:600">{mark} {escape(words.verdict(look))}</div>',
         *(_refusal(line) for line in words.refusals(look)),
         _table(look),
-        *(_bar(bar) for bar in look.bars),
+        *(bar_markup(bar) for bar in look.bars),
         _paragraph(words.binds(look)),
         *(_paragraph(line) for line in words.at_rate_lines(look)),
         *(_paragraph(line, "opacity:.75;font-size:.92em") for line in words.footnotes(look, today)),
@@ -90,7 +92,8 @@ def _table(look: Look) -> str:
 _CELL = "padding:.1em .9em .1em 0;text-align:right;font-variant-numeric:tabular-nums"
 
 
-def _bar(bar: Bar) -> str:
+def bar_markup(bar: Bar) -> str:
+    """A bar with its title above and its parts below; they are read aloud as one description."""
     described = "; ".join(f"{s.name} {s.shown}" for s in bar.segments)
     limit = ""
     if bar.limit is not None:

@@ -21,7 +21,7 @@ def text(look: Look, today: date) -> str:
     parts += [_wrap(f"! {line}") for line in words.refusals(look)]
     if rows := words.rows(look):
         parts.append(text_table(words.COLUMNS, rows))
-    parts += ["\n".join(_bar(bar)) for bar in look.bars]
+    parts += ["\n".join(bar_lines(bar)) for bar in look.bars]
     parts += [_wrap(line) for line in (words.binds(look),) if line]
     if lines := words.at_rate_lines(look):
         parts.append("\n".join(_wrap(line) for line in lines))
@@ -30,7 +30,7 @@ def text(look: Look, today: date) -> str:
     return "\n\n".join(parts)
 
 
-def _bar(bar: Bar) -> Iterator[str]:
+def bar_lines(bar: Bar) -> Iterator[str]:
     """A title, a bar of letters, and one line for each letter; `<` marks the largest."""
     yield bar.title
     drawn = "".join(s.letter * n for s, n in zip(bar.segments, _cells(bar), strict=True))
