@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from labkit.catalog.specs import Price
 from labkit.contract.errors import UnknownNameError
+from labkit.sizing import cost_report
 from labkit.sizing.engines import ENGINES
 from labkit.sizing.fleet import plan_fleet
 from labkit.sizing.inputs import SLO, EngineConfig, SizingError, Workload
@@ -138,10 +139,14 @@ def test_one_queue_saves_instances_where_slots_are_short():
     config = replace(FP16, max_num_seqs=16)
     workload = Workload.of(512, "geometric:mean=256,max=4000", 60.0, SLO(ttft_ms=1000))
     own, shared = (
-        plan(config=config, workload=workload, routing=routing, ends=False).instances
+        plan(config=config, workload=workload, routing=routing, ends=False)
         for routing in ("random", "shared")
     )
-    assert shared < own
+    assert shared.instances < own.instances
+    # The pool carries with head-room what so many replicas by themselves would not.
+    assert shared.fleet_goodput * 0.7 >= 60.0 * 0.99
+    assert shared.instances * shared.goodput.rate < shared.fleet_goodput
+    assert shared.load().utilisation() == pytest.approx(60.0 / shared.fleet_goodput)
 
 
 def test_the_ends_are_around_the_plan():
@@ -211,6 +216,15 @@ def test_without_a_price_there_is_a_fleet_and_no_cost():
     assert found.holds
     assert found.usd_per_hour is found.usd_per_request is None
     assert not [term for term in found.terms() if term.section == "Cost"]
+
+
+def test_the_load_that_a_cost_report_asks_for():
+    found = plan(workload=chat(rate=20.0))
+    load = found.load(busy_hours=200)
+    assert load.utilisation(200) == pytest.approx(20.0 / (found.replicas * found.goodput.rate))
+    report = cost_report(found.usd_per_hour, load, paid_hours=200)
+    assert report.usd_per_request.mid == pytest.approx(found.usd_per_request)
+    assert plan(workload=chat(slo=SLO(ttft_ms=1))).load() is None
 
 
 def test_the_terms_show_the_arithmetic():

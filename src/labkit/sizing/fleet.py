@@ -189,13 +189,16 @@ def _sized(plan: FleetPlan, replica: Replica, goodput: Goodput, rate: float) -> 
         most = _least(rate / (1 - plan.headroom), end * per)
         return max(most, _least(rate, end * per) + plan.n_plus)
 
-    band = plan.goodput_band
+    band, of_one = plan.goodput_band, goodput.rate
+    if shared:
+        of_one = goodput_of(replica, slo, pooled=instances * per).rate
     return replace(
         plan,
         instances=instances,
         without_spare=loaded,
         fewest=min(instances, at_the(band.high)) if band else None,
         most=max(instances, at_the(band.low)) if band and band.low > 0 else None,
+        fleet_goodput=instances * per * of_one,
         point=each(instances),
         degraded=each(instances - plan.n_plus) if plan.n_plus else None,
     )

@@ -9,6 +9,8 @@ from labkit.sizing.bands import Band
 from labkit.sizing.cost import usd_per_million_tokens, usd_per_request
 from labkit.sizing.estimate import Estimate
 from labkit.sizing.inputs import Workload
+from labkit.sizing.money import HOURS_PER_MONTH
+from labkit.sizing.pricing import FleetLoad
 from labkit.sizing.refusal import BLOCKING, Refusal, RefusalCode
 from labkit.sizing.serving import Goodput, Latency, ServingPoint
 from labkit.sizing.serving.limits import Limits
@@ -26,8 +28,9 @@ class FleetPlan:
     goodput_band: requests/s at the ends of what is not known about step times and memory.
 
     instances: to pay for, spares included; fewest, most: at the ends (most None: it cannot be
-    done there; both None: not asked). without_spare: for the load with head-room alone. point: one
-    replica when all work; degraded: one replica with `n_plus` instances gone.
+    done there; both None: not asked). without_spare: for the load with head-room alone.
+    fleet_goodput: requests/s of all instances under the SLO. point: one replica when all work;
+    degraded: one replica with `n_plus` instances gone.
     """
 
     estimate: Estimate
@@ -44,6 +47,7 @@ class FleetPlan:
     without_spare: int | None = None
     fewest: int | None = None
     most: int | None = None
+    fleet_goodput: float | None = None
     point: ServingPoint | None = None
     degraded: ServingPoint | None = None
 
@@ -90,6 +94,13 @@ class FleetPlan:
     def output_tokens_per_s(self) -> float:
         """Output tokens/s of the whole fleet."""
         return self.rate * self.workload.outputs.mean
+
+    def load(self, busy_hours: float = HOURS_PER_MONTH) -> FleetLoad | None:
+        """What `cost_report` asks: the rate in `busy_hours` a month against the fleet's goodput."""
+        if self.fleet_goodput is None:
+            return None
+        lengths = self.workload.prompts.mean, self.workload.outputs.mean
+        return FleetLoad(self.rate, self.fleet_goodput, *lengths, busy_hours)
 
     def terms(self) -> tuple[Term, ...]:
         """The arithmetic, number by number; empty where there is no fleet."""
@@ -144,6 +155,12 @@ class FleetPlan:
                 section, "instances", self.instances, "instances",
                 f"at least that many, and enough to hold the SLO with {self.n_plus} lost",
                 low=self.fewest, high=self.most,
+            )
+        )  # fmt: skip
+        terms.append(
+            Term(
+                section, "goodput of the fleet", self.fleet_goodput, "requests/s",
+                "all instances, each promise at its percentile",
             )
         )  # fmt: skip
         for name, point in (("all working", self.point), (f"{self.n_plus} lost", self.degraded)):
