@@ -65,8 +65,8 @@ def report() -> str:
         "## Each source left out in turn\n\n"
         "Here a row is predicted by a fit on all other sources, unseen ones included. `left out`: "
         "other sources speak of the same kind of engine, so the fit could do without this one. "
-        "`in-sample`: none does; the figure only says that the formula can hold these rows. TP is "
-        "tensor parallelism. Times and rates, without the rows that contradict their own source.\n",
+        "`in-sample`: none does; the figure only says that the formula can hold these rows. Times "
+        "and rates, without the rows that contradict their own source.\n",
         folds.section(timed, folds.mark(known.results)) + "\n",
         "## What is calibrated, and what is a prior\n\n"
         "The factors are the band: time ÷ predicted time, 5th to 95th percentile. Formats and "
@@ -118,7 +118,9 @@ def _beside(known: Frame) -> str:
             [row for row in known.scored if row.quantity in TIMES], list(PEERS)
         ),
         "\n" + _verdict(known.scored),
-        "\nHow a row is put to each tool:\n",
+        "\nNot asked: simulators that first need a profile of the very card (vidur, BLIS), and "
+        "aiconfigurator, whose calls take 5 to 20 s each.\n",
+        "How a row is put to each tool:\n",
         *[_translation(name, versions) for name in PEERS],
         "",
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
@@ -27,6 +28,17 @@ def test_every_tool_has_one_answer_for_every_row(kept: dict) -> None:
     for record in kept.values():
         assert tuple(record) == COLUMNS
         assert (record["status"] == "ok") == bool(record["predicted"]) != bool(record["reason"])
+
+
+def test_the_kept_answers_are_of_the_pinned_versions(kept: dict) -> None:
+    folder = environment.PINS.parent
+    asked = dict(
+        re.findall(r"^([\w-]+)==([\d.]+)$", (folder / "requirements.in").read_text(), re.M)
+    )
+    locked = dict(re.findall(r"^([\w-]+)==([\d.]+) \\$", environment.PINS.read_text(), re.M))
+    answered = {record["peer"]: record["version"] for record in kept.values()}
+    assert asked == {name: answered[name] for name in INSTALLED}
+    assert asked.items() <= locked.items()
 
 
 @pytest.mark.parametrize("name", HERE)
