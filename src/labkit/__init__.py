@@ -20,6 +20,8 @@ _HOMES = {
     "estimate": "labkit.sizing",
     "explain": "labkit.sizing",
     "Q": "labkit.contract",
+    "recommend": "labkit.sizing",
+    "sweep": "labkit.sizing",
     "what_if": "labkit.sizing",
 }
 
@@ -35,6 +37,8 @@ __all__ = [  # each name is loaded by __getattr__ on first use
     "bench",
     "estimate",
     "explain",
+    "recommend",
+    "sweep",
     "what_if",
 ]
 

@@ -22,6 +22,8 @@ from labkit.sizing.kv import (
 from labkit.sizing.parallel import all_reduce_seconds, valid_tensor_parallel_sizes
 from labkit.sizing.pricing import CostReport, FleetLoad, cost_report
 from labkit.sizing.purchase import PurchaseOption, purchase_options
+from labkit.sizing.recommend import recommend
+from labkit.sizing.recommendation import Recommendation
 from labkit.sizing.refusal import Refusal, RefusalCode
 from labkit.sizing.report import as_dict
 from labkit.sizing.roofline import (
@@ -38,6 +40,7 @@ from labkit.sizing.roofline import (
     ridge_point,
 )
 from labkit.sizing.serving import Goodput, ServingPoint, max_rate_under_slo, steady_state
+from labkit.sizing.sweep import sweep
 from labkit.sizing.terms import Term
 from labkit.sizing.user_rates import UserRate
 from labkit.sizing.weights import (
@@ -60,6 +63,7 @@ __all__ = [
     "FleetPlan",
     "Goodput",
     "PurchaseOption",
+    "Recommendation",
     "Refusal",
     "RefusalCode",
     "ServingPoint",
@@ -97,11 +101,13 @@ __all__ = [
     "prefill_floor_seconds",
     "prefill_flops",
     "purchase_options",
+    "recommend",
     "resident_weight_bytes",
     "resident_weight_parts",
     "ridge_point",
     "steady_state",
     "streamed_weight_bytes",
+    "sweep",
     "usd_per_million_tokens",
     "usd_per_request",
     "valid_tensor_parallel_sizes",
