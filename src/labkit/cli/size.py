@@ -50,6 +50,10 @@ def size(
     spares: Annotated[
         int, typer.Option(help="Instances that may be lost while the promise still holds.")
     ] = 1,
+    checked: Annotated[
+        int,
+        typer.Option(help="So many of the best instance types are planned again with queues."),
+    ] = 5,
     weights: Annotated[
         str | None,
         typer.Option(help="Weight formats to try, e.g. int4,fp8 (default: all that run)."),
@@ -89,7 +93,7 @@ def size(
     Where nothing holds, the nearest misses are shown; the exit code stays 0.
     """
     check_price(price, region)
-    _check(top, report, out, json)
+    _check(top, spares, checked, report, out, json)
     spec = ModelSpec.from_config(model)
     catalog = Catalog.load()
     promised = ttft_ms is not None or tpot_ms is not None
@@ -100,12 +104,13 @@ def size(
         spec,
         workload,
         instances=_chosen(catalog, instances),
-        formats=_listed(weights),
-        engines=_listed(engine),
+        formats=_listed("--weights", weights),
+        engines=_listed("--engine", engine),
         headroom=headroom,
         n_plus=spares,
         price_kind=price,
         region=region,
+        checked=checked if rate is not None else 0,
     )
     dossier = dossier_of(
         found,
@@ -128,9 +133,12 @@ def size(
         render(dossier, console(), top=top, every=show_all)
 
 
-def _check(top: int, report: str | None, out: Path | None, json: bool) -> None:
-    if top < 1:
-        fail(f"--top must be a whole number of at least 1, not {top}.")
+def _check(
+    top: int, spares: int, checked: int, report: str | None, out: Path | None, json: bool
+) -> None:
+    for name, value, least in (("top", top, 1), ("spares", spares, 0), ("checked", checked, 0)):
+        if value < least:
+            fail(f"--{name} must be a whole number of at least {least}, not {value}.")
     if report is not None and report not in REPORTS:
         near = nearest(report, REPORTS) or REPORTS
         fail(f"Unknown report {report!r}: use {' or '.join(near)}.")
@@ -140,16 +148,19 @@ def _check(top: int, report: str | None, out: Path | None, json: bool) -> None:
         fail("--out is the file of a report: add --report md or --report html.")
 
 
-def _listed(text: str | None) -> tuple[str, ...] | None:
+def _listed(option: str, text: str | None) -> tuple[str, ...] | None:
     """ "int4, fp8" as ("int4", "fp8"); None where nothing was asked."""
     if text is None:
         return None
-    return tuple(part.strip() for part in text.split(",") if part.strip()) or None
+    parts = tuple(part.strip() for part in text.split(",") if part.strip())
+    if not parts:
+        fail(f"{option} names nothing: {text!r}.")
+    return parts
 
 
 def _chosen(catalog: Catalog, text: str | None) -> Sequence[Instance]:
     """The instance types that the patterns name, all without one; each must name at least one."""
-    patterns, every = _listed(text), catalog.instances()
+    patterns, every = _listed("--instances", text), catalog.instances()
     if patterns is None:
         return every
     chosen: dict[str, Instance] = {}

@@ -148,6 +148,12 @@ def _legend(dossier: Dossier, holding: int, top: int, every: bool) -> Iterable[s
         "* on the Pareto front: nothing else is both cheaper and faster. In flight: sequences per "
         "replica, on average / at most (max_num_seqs). Age: of the price."
     )
+    queued = sum(d.fleet.method == "queueing" for d in recommendation.deployments)
+    if queued:
+        yield (
+            f"The best {queued} were planned again with queues and lengths as they vary; the "
+            "others are closed form."
+        )
     if any(d.price.provenance.stale(dossier.on) for d in recommendation.deployments):
         yield "! the price has expired: check it before you decide."
     if not every and holding > top:
