@@ -28,7 +28,6 @@ from labkit.sizing.parallel import link_kind, valid_tensor_parallel_sizes
 from labkit.sizing.refusal import (
     BLOCKING,
     STILL_TIMED,
-    Case,
     Refusal,
     RefusalCode,
     refuse,
@@ -36,6 +35,9 @@ from labkit.sizing.refusal import (
 from labkit.sizing.step import StepTime, step_time
 from labkit.sizing.variants import variant_of
 from labkit.sizing.work import decode_work, prefill_work
+
+# Nothing runs at all, not even a smaller batch or with another loader.
+_STOPS = BLOCKING - STILL_TIMED
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +105,9 @@ def estimate(
         return max_sequences(model, config, budget.kv_pool_bytes, tokens, n, paged=engine.paged)
 
     full, middle = room(workload.full_length), room(workload.mean_context)
-    case = Case(model, instance, config, workload, engine, loader, device, n, budget, full)
-    refusals = list(refuse(case))
-    blocking = {refusal.code for refusal in refusals} & BLOCKING
-    running = 0 if blocking - STILL_TIMED else min(config.batch, full)
+    refusals = refuse(model, instance, config, workload, engine, loader, n, budget, full)
+    stopped = any(refusal.code in _STOPS for refusal in refusals)
+    running = 0 if stopped else min(config.batch, full)
     efficiency = decode = prefill = None
     if running and device.bandwidth > 0:
         fmt = config.weight_format
@@ -139,7 +140,7 @@ def estimate(
         max_sequences=full,
         max_sequences_mid_generation=middle,
         running_sequences=running,
-        refusals=tuple(refusals),
+        refusals=refusals,
         memory=budget,
         efficiency=efficiency,
         decode=decode,
@@ -229,29 +230,21 @@ def _throughput(
 
 def price_refusals(
     instance: Instance, price: Price | None, kind: str, region: str
-) -> list[Refusal]:
+) -> tuple[Refusal, ...]:
     """Why an instance has no price of that kind there; nothing where `price` is one."""
     if kind == "sagemaker" and not instance.sagemaker_hosting:
-        return [
-            Refusal(
-                RefusalCode.NOT_OFFERED,
-                f"SageMaker hosting does not offer ml.{instance.name}.",
-            )
-        ]
+        detail = f"SageMaker hosting does not offer ml.{instance.name}."
+        return (Refusal(RefusalCode.NOT_OFFERED, detail),)
     if price is None:
-        return [
-            Refusal(
-                RefusalCode.UNKNOWN_PRICE,
-                f"No {kind} price of {instance.name} in {region} is in the catalogue.",
-            )
-        ]
-    return []
+        detail = f"No {kind} price of {instance.name} in {region} is in the catalogue."
+        return (Refusal(RefusalCode.UNKNOWN_PRICE, detail),)
+    return ()
 
 
-def _slo_refusals(workload: Workload, ttft: Band | None, tpot: Band | None) -> list[Refusal]:
-    slo, found = workload.slo, []
+def _slo_refusals(workload: Workload, ttft: Band | None, tpot: Band | None) -> tuple[Refusal, ...]:
+    slo, found = workload.slo, list[Refusal]()
     if slo is None:
-        return []
+        return ()
     for code, name, limit, band in (
         (RefusalCode.SLO_TTFT, "TTFT", slo.ttft_ms, ttft),
         (RefusalCode.SLO_TPOT, "TPOT", slo.tpot_ms, tpot),
@@ -264,4 +257,4 @@ def _slo_refusals(workload: Workload, ttft: Band | None, tpot: Band | None) -> l
                     f"({band.low * 1e3:,.1f} to {band.high * 1e3:,.1f}); asked: {limit:,.1f} ms.",
                 )
             )
-    return found
+    return tuple(found)

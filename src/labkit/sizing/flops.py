@@ -8,6 +8,7 @@ cached token 2 x head_dim FLOPs each. Norms and activations are left out (well b
 from __future__ import annotations
 
 from labkit.catalog.specs import Attention, ModelSpec
+from labkit.sizing.identity import remembered
 
 
 def matmul_parameters(model: ModelSpec) -> int:
@@ -25,16 +26,18 @@ def head_parameters(model: ModelSpec) -> int:
 
 def attention_flops(model: ModelSpec, context: float) -> float:
     """FLOPs of one new token attending to `context` cached tokens, all layers."""
-    return sum(
-        kind.layers * _flops_per_cached_token(kind) * _attended(kind, context)
-        for kind in model.attention
-    )
+    total = 0.0
+    for flops, window, grows in _per_cached_token(model):
+        if not grows:
+            total += flops
+        else:
+            total += flops * (context if window is None else min(context, window))
+    return total
 
 
 def decode_flops(model: ModelSpec, batch: int = 1, context: float = 0.0) -> float:
     """FLOPs of one decode step of `batch` sequences with a mean of `context` cached tokens."""
-    matrices = 2.0 * (matmul_parameters(model) + head_parameters(model))
-    return batch * (matrices + attention_flops(model, context))
+    return batch * (_matrix_flops(model) + attention_flops(model, context))
 
 
 def prefill_flops(model: ModelSpec, tokens: int, *, cached_tokens: int = 0) -> float:
@@ -44,11 +47,33 @@ def prefill_flops(model: ModelSpec, tokens: int, *, cached_tokens: int = 0) -> f
     the last token. Llama-3-8B at 2,048 tokens: 2.97e13.
     """
     matrices = 2.0 * (tokens * matmul_parameters(model) + head_parameters(model))
-    attention = sum(
-        kind.layers * _flops_per_pair(kind) * _attended_pairs(kind, tokens, cached_tokens)
+    attention = 0.0
+    for kind in model.attention:
+        pairs = _attended_pairs(kind, tokens, cached_tokens)
+        attention += kind.layers * _flops_per_pair(kind) * pairs
+    return matrices + attention
+
+
+@remembered(objects=1)
+def _matrix_flops(model: ModelSpec) -> float:
+    """FLOPs of one token in all matrices, the head included."""
+    return 2.0 * (matmul_parameters(model) + head_parameters(model))
+
+
+@remembered(objects=1)
+def _per_cached_token(model: ModelSpec) -> tuple[tuple[float, int | None, bool], ...]:
+    """Decode attention by kind of layer: (FLOPs per cached token, window, grows).
+
+    A linear layer costs the same at any context: it does not grow.
+    """
+    return tuple(
+        (
+            kind.layers * _flops_per_cached_token(kind),
+            (kind.window or None) if kind.kind == "sliding" else None,
+            kind.kind != "linear",
+        )
         for kind in model.attention
     )
-    return matrices + attention
 
 
 def attention_coefficients(
@@ -97,15 +122,9 @@ def _flops_per_cached_token(kind: Attention) -> float:
 def _flops_per_pair(kind: Attention) -> float:
     """FLOPs of one query-key pair, all heads; in a prefill MLA's keys and values are expanded."""
     if kind.kind == "linear":
-        # The state update and read-out do not depend on the context: see `_attended`.
+        # The state update and read-out do not depend on the context: see `attention_flops`.
         return 4.0 * kind.heads * kind.head_dim * (kind.value_head_dim or kind.head_dim)
     return 2.0 * kind.heads * (kind.head_dim + (kind.value_head_dim or kind.head_dim))
-
-
-def _attended(kind: Attention, context: float) -> float:
-    if kind.kind == "linear":
-        return 1.0
-    return min(context, kind.window) if kind.kind == "sliding" and kind.window else context
 
 
 def _attended_pairs(kind: Attention, tokens: int, cached: int) -> float:

@@ -71,7 +71,7 @@ def kv_bytes_per_sequence(
     """
     held = math.ceil(tokens / block_tokens) * block_tokens if block_tokens > 1 else tokens
     total = 0.0
-    for size, window, grows in cache_parts(model, element_bytes(kv), tensor_parallel_size):
+    for size, window, grows in cache_parts(model, kv, tensor_parallel_size):
         if not grows:
             total += size
         else:
@@ -79,15 +79,15 @@ def kv_bytes_per_sequence(
     return total
 
 
-@remembered(objects=1)
+@remembered(objects=2)
 def cache_parts(
-    model: ModelSpec, element: float, tensor_parallel_size: int
+    model: ModelSpec, kv: NumberFormat | None, tensor_parallel_size: int
 ) -> tuple[tuple[float, int | None, bool], ...]:
     """The cache of one sequence by kind of layer, on each device: (bytes, window, grows).
 
     Bytes are per token where it grows (up to `window` tokens, None: without end), else in all.
     """
-    parts: list[tuple[float, int | None, bool]] = []
+    element, parts = element_bytes(kv), list[tuple[float, int | None, bool]]()
     for kind in _cached_kinds(model):
         if kind.kind == "linear":
             parts.append(
@@ -106,7 +106,7 @@ def cache_coefficients(
 
     `kv_bytes_per_sequence` = constant + the sum of size x min(tokens, window).
     """
-    parts = cache_parts(model, element_bytes(kv), tensor_parallel_size)
+    parts = cache_parts(model, kv, tensor_parallel_size)
     constant = sum(size for size, _, grows in parts if not grows)
     return tuple((size, window) for size, window, grows in parts if grows), float(constant)
 

@@ -20,7 +20,7 @@ from labkit.sizing.estimate import efficiency_for
 from labkit.sizing.flops import head_parameters, prefill_coefficients
 from labkit.sizing.identity import remembered
 from labkit.sizing.inputs import EngineConfig
-from labkit.sizing.kv import cache_parts, element_bytes
+from labkit.sizing.kv import cache_parts
 from labkit.sizing.memory import MemoryBudget, default_sequences, memory_budget
 from labkit.sizing.pairing import unfit
 from labkit.sizing.refusal_codes import Refusal, RefusalCode
@@ -193,7 +193,7 @@ def _parts(
     model: ModelSpec, config: EngineConfig, steps: StepModel | None, devices: int
 ) -> tuple[tuple[float, ...], ...]:
     """The numbers of `PART_COLUMNS` for each kind of layer, in the model's order."""
-    sizes = cache_parts(model, element_bytes(config.kv_format), devices)
+    sizes = cache_parts(model, config.kv_format, devices)
     if steps is None:
         return tuple(
             (

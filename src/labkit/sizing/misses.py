@@ -6,6 +6,7 @@ it always. Each reason is a `Miss` whose `over` says by how much.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf
 
 from labkit.sizing.inputs import SLO, Workload
@@ -24,7 +25,7 @@ def misses_of(
     workload: Workload,
     ttft_ms: float,
     tpot_ms: float,
-    price_refusals: list[Refusal],
+    price_refusals: Sequence[Refusal],
 ) -> tuple[Miss, ...]:
     """Every reason against a lane. ttft_ms, tpot_ms: of one request alone, NaN where not timed."""
     found = [_lasting(lane, refusal) for refusal in lane.kind_refusals]

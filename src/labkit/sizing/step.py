@@ -13,6 +13,7 @@ from labkit.catalog.specs import NumberFormat
 from labkit.sizing.bands import Band
 from labkit.sizing.device import Device
 from labkit.sizing.efficiency import Efficiency, Spread
+from labkit.sizing.identity import remembered
 from labkit.sizing.overlap import hidden_seconds
 from labkit.sizing.work import Work
 
@@ -75,7 +76,7 @@ class StepTime:
 def step_time(work: Work, device: Device, fmt: NumberFormat, efficiency: Efficiency) -> StepTime:
     """The time of `work` on `device`, whose bandwidth must be known (above 0)."""
     prefill = work.prompts > 0
-    peak = device.peak(fmt)
+    peak = _peak(device, fmt)
     reading, multiplying = work.weight_bytes + work.kv_bytes, 0.0
     compute = None
     if peak > 0:
@@ -102,6 +103,11 @@ def step_time(work: Work, device: Device, fmt: NumberFormat, efficiency: Efficie
         roofline=max(reading / device.bandwidth, multiplying),
         spread=efficiency.spread(prefill=prefill, sequences=work.sequences, devices=work.devices),
     )
+
+
+@remembered(objects=2)
+def _peak(device: Device, fmt: NumberFormat) -> float:
+    return device.peak(fmt)
 
 
 def _mfu(work: Work, efficiency: Efficiency) -> float:
