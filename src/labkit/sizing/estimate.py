@@ -95,11 +95,7 @@ def estimate(
     Raises `UnknownNameError` for an engine or loader that does not exist. What exists and cannot
     run together is a refusal in the answer, not an error.
     """
-    engine = engine_named(config.engine or DEFAULT_ENGINE[instance.kind])
-    loader = loader_named(config.loader or engine.loader)
-    device = device_of(instance)
-    n = config.tensor_parallel_size or default_tensor_parallel_size(model, device)
-    budget = memory_budget(model, device, engine, config, n)
+    engine, loader, device, n, budget = _prepared(model, instance, config)
 
     def room(tokens: float) -> int:
         return max_sequences(model, config, budget.kv_pool_bytes, tokens, n, paged=engine.paged)
@@ -157,6 +153,18 @@ def estimate(
             else None
         ),
     )
+
+
+@remembered(objects=3, most=2048)
+def _prepared(
+    model: ModelSpec, instance: Instance, config: EngineConfig
+) -> tuple[Engine, Loader, Device, int, MemoryBudget]:
+    """What does not depend on the workload."""
+    engine = engine_named(config.engine or DEFAULT_ENGINE[instance.kind])
+    loader = loader_named(config.loader or engine.loader)
+    device = device_of(instance)
+    n = config.tensor_parallel_size or default_tensor_parallel_size(model, device)
+    return engine, loader, device, n, memory_budget(model, device, engine, config, n)
 
 
 @remembered(objects=2)
