@@ -43,7 +43,7 @@ def test_parameters_keep_their_meaning(found):
     assert set(found.values) <= set(PRIORS)
     for (variant, hardware), spreads in found.spreads.items():
         assert f"{variant}." in str(list(found.values))
-        assert hardware in {"hbm", "gddr", "turing", "neuron", "cpu"}
+        assert hardware in {"hbm", "gddr", "gddr-75w", "turing", "neuron", "cpu"}
         for spread in spreads.values():
             assert WIDEST[0] <= spread.low <= NARROWEST[0] < 1 < NARROWEST[1] <= spread.high
             assert spread.high <= WIDEST[1]

@@ -150,22 +150,31 @@ def build_efficiency(
     a KV head once per query head, TensorRT-LLM before 0.7), "untried" (an engine without fitted
     rows of its own: a prior's range).
     """
+    places_of_hardware = (hardware, *_HARDWARE_LIKE.get(hardware, ()))
+
     kernels = [f"{quirk}-{format_class}" for quirk in quirks]
     formats = [format_class, *_LIKE.get(format_class, ())]
-    places = [name for fmt in formats for name in (f"{fmt}@{hardware}", fmt)]
+    places = [
+        place
+        for fmt in formats
+        for place in (*(f"{fmt}@{kind}" for kind in places_of_hardware), fmt)
+    ]
 
     def value(what: str, default: float | None = None) -> float:
-        return parameters.get(f"{variant}.{what}", (hardware,), default)
+        return parameters.get(f"{variant}.{what}", places_of_hardware, default)
 
     def factor(what: str) -> float:
         return parameters.get(f"{variant}.{what}", (*kernels, *places), 1.0)
 
     kv_factor = parameters.get(f"{variant}.mbu_kv_factor", quirks, 1.0)
-    mfu = min(value("mfu") * factor("mfu_factor"), MOST_SHARE)
+    power = parameters.get("power.mfu_factor", (hardware,), 1.0)
+    mfu = min(value("mfu") * factor("mfu_factor") * power, MOST_SHARE)
     return Efficiency(
         variant=variant,
         hardware=hardware,
-        kind="fit" if parameters.fitted(f"{variant}.mbu", hardware) else "prior",
+        kind="fit"
+        if any(parameters.fitted(f"{variant}.mbu", kind) for kind in places_of_hardware)
+        else "prior",
         mbu=min(value("mbu") * factor("mbu_factor"), MOST_SHARE),
         mbu_kv=min(value("mbu_kv"), MOST_SHARE) * kv_factor,
         mfu=mfu,
@@ -181,6 +190,8 @@ def build_efficiency(
     )
 
 
+# A card of 75 W or less: memory as others of its kind, arithmetic held back by power.
+_HARDWARE_LIKE: Mapping[str, tuple[str, ...]] = MappingProxyType({"gddr-75w": ("gddr",)})
 # FP8 streams as other 8-bit weights do; only its arithmetic has a peak of its own.
 _LIKE: Mapping[str, tuple[str, ...]] = MappingProxyType({"fp8": ("8-bit",)})
 HIDES_HOST = frozenset({"eager", "launched"})
@@ -254,20 +265,29 @@ PRIOR_SPREADS: Mapping[str, Spread] = MappingProxyType(
 
 def spreads_of(variant: str, hardware: str) -> Mapping[str, Spread]:
     """The ranges of a variant on a class of hardware, by kind of step."""
-    found = SPREADS.get((variant, hardware), {})
+    kinds = (hardware, *_HARDWARE_LIKE.get(hardware, ()))
+    found = next((SPREADS[variant, kind] for kind in kinds if (variant, kind) in SPREADS), {})
     fitted = {key: Spread(low, high, "fit", rows) for key, (low, high, rows) in found.items()}
+    if (variant, hardware) not in SPREADS:
+        fitted.pop(PREFILL, None)  # its arithmetic was not measured
     return {**PRIOR_SPREADS, **fitted}
 
 
+# 72 W by nvidia-smi on g6 (vantage's instance data, 2025-12).
+_LOW_POWER = frozenset({"L4"})
+
+
 def hardware_class(accelerator: Accelerator | None) -> str:
-    """gddr, hbm, turing (before Ampere), neuron or cpu: what the parameters distinguish."""
+    """gddr, gddr-75w, hbm, turing (before Ampere), neuron or cpu: what parameters distinguish."""
     if accelerator is None:
         return "cpu"
     if accelerator.vendor == "AWS":
         return "neuron"
     if accelerator.compute_capability and float(accelerator.compute_capability) < 8.0:
         return "turing"
-    return "hbm" if accelerator.memory_kind.startswith("HBM") else "gddr"
+    if accelerator.memory_kind.startswith("HBM"):
+        return "hbm"
+    return "gddr-75w" if accelerator.name in _LOW_POWER else "gddr"
 
 
 def format_class(fmt: NumberFormat) -> str:

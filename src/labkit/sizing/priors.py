@@ -149,8 +149,12 @@ _LINKS = {
     "link.share_of_more.neuronlink": 0.25,
 }
 
+# An L4 is an L40S's silicon at 72 instead of 350 W. An L40S in prefill makes 0.65 x 362 TFLOP/s of
+# its power; at the same energy per FLOP, 72 W make 48 TFLOP/s, 0.40 of the L4's peak: 0.62 x 0.65.
+_POWER = {"power.mfu_factor.gddr-75w": 0.62}
+
 PRIORS: Mapping[str, float] = MappingProxyType(
-    _COMPILED | _LAUNCHED | _EAGER | _LLAMA_CPP | _NEURON | _CPU | _LINKS
+    _COMPILED | _LAUNCHED | _EAGER | _LLAMA_CPP | _NEURON | _CPU | _LINKS | _POWER
 )
 """Parameter name -> prior value. *_us: microseconds; all others: a share or a factor."""
 
