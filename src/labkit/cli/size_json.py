@@ -159,6 +159,16 @@ def _best(winner: Winner | None, on: date) -> dict[str, Any] | None:
         "purchase_options": [option.as_dict(on) for option in winner.purchases],
         "quota": _quota(winner.quota),
         "weight_bytes": round(winner.weight_bytes),
+        "host_memory_bytes": {
+            "needed": round(winner.host_memory.needed_bytes),
+            "there": winner.host_memory.instance_bytes,
+        },
+        "regions": {
+            "on_demand": list(winner.availability.regions),
+            "spot": list(winner.availability.spot_regions),
+            "sagemaker": list(winner.availability.sagemaker_regions),
+            "sagemaker_hosting": winner.availability.sagemaker_hosting,
+        },
         "load_seconds": {load.source: _band(load.seconds) for load in winner.loads},
     }
 

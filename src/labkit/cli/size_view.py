@@ -256,6 +256,7 @@ def _notes(dossier: Dossier, winner: Winner) -> Iterable[str]:
     yield f"Quota to request: {quota.request}. {quota.note}".strip()
     loads = [_load(load) for load in winner.loads if load.seconds is not None]
     yield f"Loading {gib(winner.weight_bytes)} of weights takes {'; '.join(loads)}."
+    yield winner.availability.words
     yield words.price_line(winner.deployment.price, dossier.on)
     yield words.ranges(winner) + " docs/accuracy.md has the table."
     for risk in risks(dossier):

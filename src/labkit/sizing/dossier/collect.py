@@ -9,6 +9,12 @@ from datetime import date
 
 from labkit.catalog import Catalog
 from labkit.catalog.interruptions import interruption
+from labkit.sizing.availability import (
+    Availability,
+    HostMemory,
+    availability_of,
+    host_memory_of,
+)
 from labkit.sizing.bands import Band
 from labkit.sizing.checks import SizingError
 from labkit.sizing.estimate import Estimate, estimate
@@ -58,6 +64,8 @@ class Winner:
     quota: Quota
     weight_bytes: float
     loads: tuple[LoadTime, ...]
+    availability: Availability
+    host_memory: HostMemory
     plan: FleetPlan | None = None
 
 
@@ -169,6 +177,8 @@ def _winner(
         quota=quota_for(best.instance, size, recommendation.price_kind),
         weight_bytes=weights,
         loads=tuple(_load(source, weights, best) for source in SOURCES),
+        availability=availability_of(best.instance),
+        host_memory=host_memory_of(model, best.setup, best.instance),
         plan=plan,
     )
 

@@ -55,7 +55,7 @@ def _sections(dossier: Dossier, top: int) -> Iterator[tuple[str, list[Block]]]:
     yield "Cost against latency", list(_frontier(recommendation))
     yield "Why not the others", list(_why_not(dossier, top))
     if winner is not None:
-        yield "What binds the winner", [BarPicture(bar) for bar in bars(winner.estimate)]
+        yield "What binds the winner", list(_binds(winner))
         yield "Fleet", list(_fleet(dossier, winner))
         yield "Ways to pay", list(_purchases(dossier, winner))
         yield "What to request, and how long a start takes", list(_start(winner))
@@ -173,6 +173,16 @@ def _miss(loser: Loser) -> tuple[str, ...]:
     )
 
 
+def _binds(winner: Winner) -> Iterator[Block]:
+    best, running = winner.deployment, winner.estimate.running_sequences
+    yield Paragraph(
+        f"One replica with {running:,} sequences in flight, as at busy moments. These steps stand "
+        f"alone; with the prompts of others in between, the served TPOT is "
+        f"{words.spread(best.served_tpot_ms)} ms."
+    )
+    yield from (BarPicture(bar) for bar in bars(winner.estimate))
+
+
 def _fleet(dossier: Dossier, winner: Winner) -> Iterator[Block]:
     fleet, plan = winner.deployment.fleet, winner.plan
     per = winner.deployment.setup.replicas_per_instance
@@ -254,6 +264,7 @@ def _start(winner: Winner) -> Iterator[Block]:
         f"Quota to request: {quota.request}. Yours may be zero in a new account. "
         f"{quota.note} Source: {quota.source}."
     )
+    yield Paragraph(f"{winner.availability.words} {winner.host_memory.words}")
     yield Table(
         f"Loading {gib(winner.weight_bytes)} of weights, start of the process not included",
         ("from", "seconds", "range, seconds"),
