@@ -8,7 +8,7 @@ False
 Nothing heavy is imported here; torch only ever runs in the worker process.
 """
 
-from labkit.bench.front import big_decode, decode, machine, measure, memory
+from labkit.bench.front import big_decode, decode, engines, load, machine, measure, memory
 from labkit.bench.noise import NoisyMeasurement
 from labkit.bench.records import NoRecord, last
 from labkit.bench.sweep import SweepPoint, sweep_points
@@ -19,7 +19,9 @@ __all__ = [
     "SweepPoint",
     "big_decode",
     "decode",
+    "engines",
     "last",
+    "load",
     "machine",
     "measure",
     "memory",

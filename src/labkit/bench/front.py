@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from labkit.bench import records
@@ -69,6 +70,64 @@ def memory(replay: bool | None = None, quick: bool = False) -> Record:
     Raises NoRecord, NoWeights, LabkitError.
     """
     return measure("memory", replay=replay, quick=quick)
+
+
+def engines(
+    replay: bool | None = None, quick: bool = False, modes: Sequence[str] = (), url: str = ""
+) -> Record:
+    """The same mixed requests through each way of serving them, in paired rounds; greedy, FP32.
+
+    Modes: "sequential" (`generate`, one at a time), "static" (padded batches of `slots`),
+    "continuous" (transformers' own, `slots` requests at once), "vllm" (where installed), and on
+    request "llama.cpp" and "url" (an OpenAI-compatible server at `url`). `modes` (): the first
+    four. 32 requests in 5 rounds, quick 8 in 2. About 4 min, with vLLM 6, quick 1.
+
+    Series for each mode M that ran here, one sample per round: engines.M.cpu_rate (useful tok per
+    CPU-second), engines.M.rate (per wall second, indicative), engines.M.speedup (× sequential in
+    the same round, per CPU-second), engines.M.alone (the same at concurrency 1; continuous and
+    servers only).
+
+    Facts:
+      slots, rounds, agreement_needed (0.95),
+      requests {"prompt_tokens": [32 ints], "output_tokens": [32 ints]} in order of arrival,
+      modes {M: {"label", "origin", "cpu_rate": [per round], "rate": […], "speedup": […],
+      "alone": […], "useful_tokens" (per round), "agreement" (0 to 1, share of positions equal to
+      sequential's), "positions", "counts" (agreement is enough for the speed-up to count),
+      "memory_bytes" (peak, process tree)}}; lists are empty where a mode has none. "origin" is ""
+      for what this record measured, else the sentence "REPLAYED, not your machine: …" of the
+      recording that the mode was taken from because it is not installed here,
+      missing {M: why, and the remedy}.
+
+    Raises NoisyMeasurement, NoRecord, NoWeights, LabkitError.
+    """
+    return measure("engines", replay=replay, quick=quick, modes=list(modes), url=url)
+
+
+def load(replay: bool | None = None, quick: bool = False, servers: Sequence[str] = ()) -> Record:
+    """What waiting users see of a server: TTFT under concurrency, shared prompts, long prompts.
+
+    Servers: "plain" (one request at a time), "continuous" (transformers' continuous batching),
+    "vllm" (where installed). Times are wall clock as a client on this machine sees them, so all
+    series are indicative: compare within one record. About 2 min, with vLLM 4, quick 1.
+
+    Series: load.S.cN.ttft (ms; N requests sent at once), load.prefix.S.cold, .warm (ms),
+    load.chunked.S.whole, .chunked (ms; the worst gap of each repetition).
+
+    Facts; "label" and "origin" are as in `engines`:
+      staircase {S: {"label", "origin", "levels": {"1"|"4"|"8": {"ttft_ms": [sorted], "e2e_ms",
+      "output_tokens" (per request), "tok_per_s" (all together)}}}},
+      prefix {S: {"label", "origin", "shared_tokens", "own_tokens", "cold_ms": […],
+      "warm_ms": […]}}: TTFT of a prompt whose first part was never seen, and of the next one that shares it
+      ("plain" caches nothing), one pair per repetition,
+      chunked {S: {"label", "origin", "long_prompt_tokens", "whole": X, "chunked": X}} with X =
+      {"tokens_per_step" (most tokens in one step), "itl_ms": [gaps of one stream, in order],
+      "arrived_at" (index of the gap in which the long prompt arrived), "worst_ms": [per
+      repetition], "usual_ms" (median gap), "long_ttft_ms": [per repetition]},
+      missing {S: why, and the remedy}.
+
+    Raises NoRecord, NoWeights, LabkitError.
+    """
+    return measure("load", replay=replay, quick=quick, servers=list(servers))
 
 
 def measure(

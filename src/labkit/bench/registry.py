@@ -79,6 +79,38 @@ BENCHES = {
             steps=5,  # torch, model, two caches, the models without weights
             indicative=("rss.growth", "kv.build"),  # its counts are exact on a busy machine too
         ),
+        Bench(
+            id="engines",
+            title="SmolLM2-135M FP32: the same mixed requests through each way of serving",
+            job="labkit.bench.jobs.engines:measure",
+            memory_bytes=6 * GIB,
+            timeout_s=2400,
+            arrivals=("torch", "weights"),
+            indicative=tuple(
+                f"engines.{mode}.rate"
+                for mode in ("sequential", "static", "continuous", "vllm", "llama.cpp", "url")
+            ),
+        ),
+        Bench(
+            id="load",
+            title="SmolLM2-135M FP32 behind a server: TTFT under load, shared and long prompts",
+            job="labkit.bench.jobs.load:measure",
+            memory_bytes=6 * GIB,
+            timeout_s=2400,
+            arrivals=("torch", "weights"),
+            # Latencies are wall clock: a neighbour stretches them all, and relations are left.
+            indicative=tuple(
+                f"load.{name}"
+                for server in ("plain", "continuous", "vllm")
+                for name in (
+                    *(f"{server}.c{users}.ttft" for users in (1, 4, 8)),
+                    f"prefix.{server}.cold",
+                    f"prefix.{server}.warm",
+                    f"chunked.{server}.whole",
+                    f"chunked.{server}.chunked",
+                )
+            ),
+        ),
     )
 }
 
