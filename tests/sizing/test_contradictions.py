@@ -87,11 +87,14 @@ def test_32_sequences_read_the_weights_once():
     assert many == pytest.approx(31.1, rel=0.25)  # aiconfigurator's kernels
 
 
-def test_the_l4_reads_slower_and_multiplies_faster_than_the_a10g():
-    """300 against 600 GB/s, 121 against 70 TFLOP/s: the ranking depends on what is promised."""
+def test_the_l4_has_half_the_a10gs_bandwidth_and_no_more_arithmetic_than_its_power():
+    """300 against 600 GB/s; 121 against 70 TFLOP/s on paper, but 72 W: about 48 of them."""
     found = {card: answer("llama-3-8b", name) for card, name in CARDS.items()}
     assert found["L40S"].tpot_ms.mid < found["A10G"].tpot_ms.mid < found["L4"].tpot_ms.mid
-    assert found["L40S"].ttft_ms.mid < found["L4"].ttft_ms.mid < found["A10G"].ttft_ms.mid
+    assert found["L40S"].ttft_ms.mid < found["A10G"].ttft_ms.mid
+    # Within what either band allows, the two wait equally long for a first token.
+    assert found["L4"].ttft_ms.mid == pytest.approx(found["A10G"].ttft_ms.mid, rel=0.25)
+    assert found["L4"].ttft_ms.kind == "prior"
 
 
 # Llama-2-13B in fp16 on cards of one PCIe host, as the L40S' operator tables sum up.
