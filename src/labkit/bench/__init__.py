@@ -8,7 +8,17 @@ False
 Nothing heavy is imported here; torch only ever runs in the worker process.
 """
 
-from labkit.bench.front import big_decode, decode, engines, load, machine, measure, memory
+from labkit.bench.front import (
+    attention,
+    big_decode,
+    decode,
+    engines,
+    load,
+    machine,
+    measure,
+    memory,
+    speculation,
+)
 from labkit.bench.noise import NoisyMeasurement
 from labkit.bench.records import NoRecord, last
 from labkit.bench.sweep import SweepPoint, sweep_points
@@ -17,6 +27,7 @@ __all__ = [
     "NoRecord",
     "NoisyMeasurement",
     "SweepPoint",
+    "attention",
     "big_decode",
     "decode",
     "engines",
@@ -25,5 +36,6 @@ __all__ = [
     "machine",
     "measure",
     "memory",
+    "speculation",
     "sweep_points",
 ]

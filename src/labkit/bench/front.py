@@ -130,6 +130,73 @@ def load(replay: bool | None = None, quick: bool = False, servers: Sequence[str]
     return measure("load", replay=replay, quick=quick, servers=list(servers))
 
 
+def attention(replay: bool | None = None, quick: bool = False) -> Record:
+    """SDPA's back ends against sequence length, and what one decode step of SmolLM2 consists of.
+
+    Causal self-attention of one sequence in SmolLM2's shape (9 heads of 64) at 512 to 4,096 tokens,
+    quick 256 to 1,024. On a CPU in FP32 and in process-CPU time; on a GPU in BF16 and wall time.
+    About 60 s, quick 20 s.
+
+    Series (ms): sdpa.B.nN for each back end B that exists here and each length N; profile.step
+    (one decode step, without the profiler).
+
+    Facts:
+      clock "cpu" | "wall": what the series are in.
+      sdpa {"lengths": [N…], "heads", "head_dim", "causal": true, "dtype", "bytes_per_element",
+      "score_bytes": [heads · N² · bytes_per_element, for each N], "qkv_bytes": [q, k, v and the
+      output together], "tolerance" (largest difference to math that counts as equal),
+      "backends": {B: {…}}} with B of "math", "flash", "efficient", "cudnn"; each has
+      "available"; where false only "why" (a sentence); where true "kernel" (the operator that the
+      profiler saw), "cpu_ms", "wall_ms" (medians), "peak_bytes" (most that was allocated at once
+      beyond q, k and v, the output included; null where the device does not tell),
+      "max_difference" (absolute, to math; 0 for math itself), each a list along "lengths", and
+      "agrees" (all within the tolerance).
+      profile {"context_tokens", "step_ms" (median without the profiler), "profiled_ms" (median
+      with it), "kernel_ms" (of that, in operators that compute; on a GPU, in its kernels),
+      "host_share" (1 - kernel_ms / profiled_ms: Python, dispatch, views), "calls" (operator calls
+      of one step), "kinds" (different operators), "operators": the ten with most time of their own
+      [{"name", "calls", "self_ms", "share" (of all operators' own CPU time), "computes"}],
+      "gpu_kernels" (the same, of a GPU's kernels; empty on a CPU)}.
+
+    Raises NoisyMeasurement, NoRecord, NoWeights, LabkitError.
+    """
+    return measure("attention", replay=replay, quick=quick)
+
+
+def speculation(replay: bool | None = None, quick: bool = False) -> Record:
+    """Greedy speculative decoding of SmolLM2-135M in FP32 with cheap and with costly drafters.
+
+    Prompts P: "copy" (the answer repeats the prompt) and "open" (a story begins). Drafters D:
+    "plain" (none), "lookup2", "lookup5", "lookup10" (prompt lookup, up to so many tokens),
+    "layers10" (the target's first 10 of 30 layers, 5 tokens), "int8" (the target with INT8 weights
+    that are dequantised at each product, 5 tokens). Times are process-CPU time, on a GPU wall time.
+    About 2.5 min, quick 50 s.
+
+    Series (ms): step (one token of the target, batch 1), run.D.P (per output token, prefill left
+    out, one sample per run; plain and lookup only), draft.D (per drafted token, for layers10 and
+    int8), batch.bB.step and batch.bB.verify (one token, and γ+1 tokens, for each of B sequences).
+
+    Facts:
+      clock "cpu" | "wall"; output_tokens (of each run),
+      prompts {P: {"text", "tokens", "continuation" (the text that plain greedy gives)}},
+      runs: a list, one entry for each D and P: {"drafter": D, "prompt": P, "gamma" (0 for plain),
+      "tokens", "target_forwards", "tokens_per_forward", "rounds_with_draft", "drafted",
+      "examined" (accepted + first refusals), "accepted", "alpha" (accepted / examined; null where
+      nothing was drafted), "accepted_of_drafted" (null likewise), "c" (cost of one drafted token /
+      one plain step), "ms_per_token", "verify_over_step" (median forward over a full draft / plain
+      step; null where there was none), "speedup" (plain ms_per_token / this one's), "cpu_s",
+      "wall_s" (of one run: medians), "identical" (to plain greedy, token by token)}. The run emits
+      exactly `tokens`: a last draft is cut short rather than overshoot,
+      drafters {D: {"label", "c", "parameters" (that it streams per token; 0 for lookup)}},
+      batches {"gamma", "context_tokens", "batch": [B…], "step_ms": […], "verify_ms": […],
+      "verify_over_step": […]}: speculation pays at B while tokens_per_forward exceeds it
+      (drafting itself taken as free).
+
+    Raises NoisyMeasurement, NoRecord, NoWeights, LabkitError.
+    """
+    return measure("speculation", replay=replay, quick=quick)
+
+
 def measure(
     name: str, *, replay: bool | None = None, quick: bool = False, **options: Any
 ) -> Record:

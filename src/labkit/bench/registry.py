@@ -111,6 +111,24 @@ BENCHES = {
                 )
             ),
         ),
+        Bench(
+            id="attention",
+            title="Attention: SDPA back ends by sequence length, and a profile of one decode step",
+            job="labkit.bench.jobs.attention:measure",
+            memory_bytes=6 * GIB,
+            timeout_s=1800,  # the first one may fetch the weights
+            arrivals=("torch", "weights"),
+            steps=7,  # torch, which back ends exist, 3 rounds, model, profile
+        ),
+        Bench(
+            id="speculation",
+            title="SmolLM2-135M FP32: speculative decoding, greedy",
+            job="labkit.bench.jobs.speculative:measure",
+            memory_bytes=6 * GIB,
+            timeout_s=1800,
+            arrivals=("torch", "weights"),
+            steps=10,  # torch, model, 5 rounds of runs, 2 drafters that are models, batches
+        ),
     )
 }
 
