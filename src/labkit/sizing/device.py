@@ -77,29 +77,56 @@ def device_of(instance: Instance) -> Device:
     usable = float(instance.accelerator_usable_bytes or accelerator.usable_bytes)
     if instance.kind == "neuron":
         cores = accelerator.cores
-        return Device(
-            noun="NeuronCore",
-            count=instance.neuron_cores or instance.accelerator_count * cores,
-            usable_bytes=usable / cores,
-            bandwidth=accelerator.bandwidth_bytes_per_s / cores,
-            share=1.0 / cores,
-            accelerator=accelerator,
+        return _shared(
+            accelerator,
+            "NeuronCore",
+            instance.neuron_cores or instance.accelerator_count * cores,
+            usable / cores,
+            accelerator.bandwidth_bytes_per_s / cores,
+            1.0 / cores,
             # A single chip has no link of its own to others: its cores talk through the chip.
-            link="neuronlink",
-            link_bytes_per_s=instance.link_bytes_per_s or accelerator.link_bytes_per_s,
-            cores_per_chip=cores,
+            "neuronlink",
+            instance.link_bytes_per_s or accelerator.link_bytes_per_s,
+            cores,
         )
     whole = instance.accelerator_fraction >= 1.0
-    return Device(
-        noun=accelerator.name if whole else _slice(instance, accelerator),
-        count=instance.accelerator_count,
-        usable_bytes=usable,
+    return _shared(
+        accelerator,
+        accelerator.name if whole else _slice(instance, accelerator),
+        instance.accelerator_count,
+        usable,
         # A fraction's share of bandwidth and FLOP/s is published nowhere: unknown, not guessed.
-        bandwidth=accelerator.bandwidth_bytes_per_s if whole else 0.0,
-        share=1.0 if whole else 0.0,
+        accelerator.bandwidth_bytes_per_s if whole else 0.0,
+        1.0 if whole else 0.0,
+        instance.link or accelerator.link,
+        instance.link_bytes_per_s or accelerator.link_bytes_per_s,
+        1,
+    )
+
+
+@remembered(objects=1)
+def _shared(
+    accelerator: Accelerator,
+    noun: str,
+    count: int,
+    usable_bytes: float,
+    bandwidth: float,
+    share: float,
+    link: str,
+    link_bytes_per_s: float,
+    cores_per_chip: int,
+) -> Device:
+    """One object for all instance types with this device: what depends on it is worked out once."""
+    return Device(
+        noun=noun,
+        count=count,
+        usable_bytes=usable_bytes,
+        bandwidth=bandwidth,
+        share=share,
         accelerator=accelerator,
-        link=instance.link or accelerator.link,
-        link_bytes_per_s=instance.link_bytes_per_s or accelerator.link_bytes_per_s,
+        link=link,
+        link_bytes_per_s=link_bytes_per_s,
+        cores_per_chip=cores_per_chip,
     )
 
 

@@ -7,6 +7,7 @@ out once for all of them. Not a number: not estimated. Seconds inside, milliseco
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -137,8 +138,19 @@ def _windowed(stack: Stack, name: str, context: Floats) -> Floats:
     return total
 
 
-def _decode(stack: Stack, sequences: Floats, load: Loads) -> tuple[Range, NDArray[np.int8]]:
-    """Seconds of a decode step, and which of its terms is largest."""
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """The terms of a decode step in seconds, its roofline, and their sum."""
+
+    memory: Floats
+    compute: Floats
+    wires: Floats
+    host: Floats
+    roof: Floats
+    seconds: Floats
+
+
+def _terms(stack: Stack, sequences: Floats, load: Loads) -> _Terms:
     column = stack.columns
     cache_each = column["cache_constant"] + _windowed(stack, "cache", load.context)
     work_each = column["attention_constant"] + _windowed(stack, "attention", load.context)
@@ -153,17 +165,34 @@ def _decode(stack: Stack, sequences: Floats, load: Loads) -> tuple[Range, NDArra
     roof = np.maximum(
         weights * column["mbu"] + cache * column["mbu_kv"], compute * column["mfu_decode"]
     )
-    mid = np.maximum(busy + host, roof)
-    many = sequences > 1
-    low = np.maximum(mid * np.where(many, column["many_low"], column["one_low"]), roof)
+    return _Terms(memory, compute, wires, host, roof, np.maximum(busy + host, roof))
+
+
+def _decode(stack: Stack, sequences: Floats, load: Loads) -> tuple[Range, NDArray[np.int8]]:
+    """Seconds of a decode step, and which of its terms is largest."""
+    column, terms = stack.columns, _terms(stack, sequences, load)
+    mid, many = terms.seconds, sequences > 1
+    low = np.maximum(mid * np.where(many, column["many_low"], column["one_low"]), terms.roof)
     high = mid * np.where(many, column["many_high"], column["one_high"])
 
     bound = np.where(np.isnan(sequences), -1, 0).astype(np.int8)
-    most = memory
-    for index, term in enumerate((compute, wires, host), start=1):
+    most = terms.memory
+    for index, term in enumerate((terms.compute, terms.wires, terms.host), start=1):
         bound = np.where(term > most, np.int8(index), bound)
         most = np.maximum(most, term)
     return Range(low, mid, high), bound
+
+
+def middle_seconds(stack: Stack, load: Loads) -> tuple[Floats, Callable[[Floats], Floats]]:
+    """(prefill, step): central seconds of one prefill, and of a decode step of n sequences.
+
+    Nothing is refused here: for lanes that run and are timed, as a search asks them often.
+    """
+
+    def step(sequences: Floats) -> Floats:
+        return _terms(stack, sequences, load).seconds
+
+    return _prefill(stack, load).mid, step
 
 
 def _prefill(stack: Stack, load: Loads) -> Range:

@@ -65,7 +65,6 @@ class Lane:
     kind_refusals: tuple[Refusal, ...]
     pair_refusals: tuple[Refusal, ...]
     steps: StepModel | None
-    efficiency: Efficiency | None
     row: tuple[float, ...]
     parts: tuple[tuple[float, ...], ...]
     budget: MemoryBudget
@@ -97,6 +96,43 @@ def lane_of(
     config = EngineConfig(weights, kv, 1, n, engine=engine.name, loader=loader.name)
     kind, pair = unfit(model, instance, engine, loader, config.weight_format, config.kv_format, n)
     stopped = any(refusal.code is not RefusalCode.HOST_RAM for refusal in (*kind, *pair))
+    core = _core(model, device, engine, weights, kv, n, stopped)
+    return Lane(
+        model=model,
+        instance=instance,
+        engine=engine,
+        loader=loader,
+        device=device,
+        config=config,
+        tensor_parallel_size=n,
+        kind_refusals=kind,
+        pair_refusals=pair,
+        steps=core.steps,
+        row=core.row,
+        parts=core.parts,
+        budget=core.budget,
+        sequences=core.sequences,
+        kinds=core.kinds,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Core:
+    """What lanes on the same device share; see `Lane`."""
+
+    steps: StepModel | None
+    row: tuple[float, ...]
+    parts: tuple[tuple[float, ...], ...]
+    budget: MemoryBudget
+    sequences: int | None
+    kinds: tuple[str, str, str]
+
+
+@remembered(objects=3, most=65_536)
+def _core(
+    model: ModelSpec, device: Device, engine: Engine, weights: str, kv: str, n: int, stopped: bool
+) -> _Core:
+    config = EngineConfig(weights, kv, 1, n, engine=engine.name)
     steps = efficiency = None
     if not stopped and device.bandwidth > 0:
         efficiency = efficiency_for(engine, config, device)
@@ -114,18 +150,8 @@ def lane_of(
         float(no_room(budget)),
         math.inf if sequences is None else float(sequences),
     )
-    return Lane(
-        model=model,
-        instance=instance,
-        engine=engine,
-        loader=loader,
-        device=device,
-        config=config,
-        tensor_parallel_size=n,
-        kind_refusals=kind,
-        pair_refusals=pair,
+    return _Core(
         steps=steps,
-        efficiency=efficiency,
         row=(*_times(model, steps, efficiency, n), *tail),
         parts=_parts(model, config, steps, n),
         budget=budget,

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from labkit.sizing.grid import Answers, Loads, Range, evaluate
+from labkit.sizing.grid import Answers, Loads, Range, evaluate, middle_seconds
 from labkit.sizing.lanes import Stack
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 HIGHEST = 0.98  # of capacity: nearer to it a queue takes hours to settle
 _HALVINGS = 18  # to 4 millionths of the range
-_LEAST = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +89,16 @@ def largest_batch(stack: Stack, load: Loads, most: Floats, promise: Promise) -> 
     """The largest whole batch up to `most` at which the promise holds; 0 where 1 breaks it.
 
     Times grow with the batch, so it is found by halving. `most` is (lanes, 1, 1), whole numbers;
-    where it is below 1 the answer is 0.
+    0 stands for lanes that do not run or are not timed.
     """
+    prefill, step = middle_seconds(stack, load)
+    further = load.output - 1.0
 
     def holds(batch: Floats) -> NDArray[np.bool_]:
-        found = times(stack, np.maximum(batch, 1.0), load)
-        ttft = found.ttft.mid <= promise.ttft_ms
-        return np.asarray(ttft & ((found.served_tpot.mid <= promise.tpot_ms) | (load.output <= 1)))
+        then, others = step(np.maximum(batch, 1.0)), np.maximum(batch - 1.0, 0.0)
+        ttft = (prefill + np.minimum(others, 1.0) * then) * 1e3 <= promise.ttft_ms
+        served = (then + others * prefill / np.maximum(further, 1.0)) * 1e3 <= promise.tpot_ms
+        return np.asarray(ttft & (served | (further <= 0)))
 
     low, high = np.zeros_like(most), np.maximum(most, 0.0) + 1.0  # high: does not hold
     while bool((high - low > 1.0).any()):
@@ -148,11 +150,11 @@ class Queue:
 
 def in_flight(stack: Stack, load: Loads, rate: Floats, most: Floats) -> Floats:
     """Mean sequences in flight on a replica at `rate` requests/s; `most`: its batch limit."""
+    prefill, step = middle_seconds(stack, load)
     low, high = np.zeros_like(most), most
     for _ in range(_HALVINGS):
         middle = (low + high) / 2.0
-        made = evaluate(stack, np.maximum(middle, _LEAST), load).tokens_per_s.mid / load.output
-        enough = made >= rate
+        enough = middle >= rate * (middle * prefill + (load.output - 1.0) * step(middle))
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
     return np.asarray(high)
 

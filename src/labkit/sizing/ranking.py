@@ -67,7 +67,8 @@ def _largest(stacked: Stack, terms: Terms) -> NDArray[np.float64]:
     if terms.max_batch is not None:
         limit = np.full_like(limit, terms.max_batch)
     room = evaluate(stacked, limit, load)
-    most = np.where(room.running > 0, np.minimum(limit, room.max_sequences), 0.0)
+    timed = room.ttft_ms.mid > 0  # false for not a number
+    most = np.where(timed, np.minimum(limit, room.max_sequences), 0.0)
     return largest_batch(stacked, load, most, terms.promise)[:, 0, 0]
 
 
