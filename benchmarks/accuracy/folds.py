@@ -1,8 +1,9 @@
 """`python -m benchmarks.accuracy.folds`: every row predicted by a fit that has not seen its source.
 
 Fits all sources together and, for each source in turn, all but that one; the report's rows by
-accelerator come from it. It takes half a minute, so the result is kept in data/folds.csv with a
-mark of the rows and the model it was made from; the report refuses a file with another mark.
+accelerator come from it. It takes half a minute, so the result is kept in data/folds.csv, and in
+data/folds.mark what the shipped engine said when it was made: the report refuses a file of another
+engine.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from labkit.sizing.validate import RowResult, validate
 from labkit.sizing.validate.quantities import THROUGHPUT
 
 FILE = DATA / "folds.csv"
-COLUMNS = ("id", "source", "log_ratio", "held_out", "mark")
+MARK = DATA / "folds.mark"
+COLUMNS = ("id", "source", "log_ratio", "held_out")
 RATES = (THROUGHPUT, "prompt rate")
 
 
@@ -64,16 +66,13 @@ def mark(results: Sequence[RowResult]) -> str:
 
 def make() -> list[dict[str, str]]:
     """Fit with each source left out; one record for each row that the engine can fit."""
-    rows = measurements()
-    stamp = mark(validate(rows))
-    fitted = calibrate(readable([row for row in rows if usable(row)]))
+    fitted = calibrate(readable([row for row in measurements() if usable(row)]))
     return [
         {
             "id": residual.id,
             "source": residual.source,
             "log_ratio": f"{residual.log_ratio:.5f}",
             "held_out": "1" if residual.held_out else "0",
-            "mark": stamp,
         }
         for residual in fitted.residuals
     ]
@@ -93,9 +92,9 @@ def held(rows: Sequence[Scored], stamp: str) -> list[Held]:
 
     Raises `StaleError` where the file was made with another engine than `stamp` is the mark of.
     """
-    kept = {record["id"]: record for record in read(FILE)} if FILE.exists() else {}
-    if not kept or any(record["mark"] != stamp for record in kept.values()):
+    if not MARK.exists() or MARK.read_text(encoding="utf-8").strip() != stamp:
         raise StaleError("data/folds.csv is out of date: run python -m benchmarks.accuracy.folds")
+    kept = {record["id"]: record for record in read(FILE)}
     found = []
     for row in rows:
         record = kept.get(row.id)
@@ -139,11 +138,12 @@ def _line(source: str, part: Sequence[Held]) -> list[str]:
 
 def main() -> int:
     """Fit and write the file."""
-    records = make()
+    stamp, records = mark(validate(measurements())), make()
     with FILE.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(records)
+    MARK.write_text(stamp + "\n", encoding="utf-8")
     print(f"{FILE.name}: {len(records)} rows")
     return 0
 

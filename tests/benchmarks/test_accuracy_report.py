@@ -143,9 +143,12 @@ def test_every_reason_for_a_far_row_speaks_of_one(known: Frame) -> None:
 
 
 def test_held_out_errors_are_in_the_unit_of_the_quantity(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: object
 ) -> None:
-    record = {"source": "S99", "log_ratio": str(math.log(2)), "held_out": "1", "mark": "m"}
+    mark = tmp_path / "folds.mark"
+    mark.write_text("m\n", encoding="utf-8")
+    monkeypatch.setattr(folds, "MARK", mark)
+    record = {"source": "S99", "log_ratio": str(math.log(2)), "held_out": "1"}
     monkeypatch.setattr(folds, "read", lambda _: [{"id": "t", **record}, {"id": "r", **record}])
     rows = [row("t"), row("r", quantity="throughput"), row("not fitted")]
     found = folds.held(rows, "m")
