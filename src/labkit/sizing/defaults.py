@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from labkit.catalog.formats import number_format
 from labkit.catalog.specs import Instance
 from labkit.sizing.device import device_of
-from labkit.sizing.inputs import EngineConfig
 
 
 def default_kv_format(weights: str, instance: Instance) -> str:
@@ -12,7 +12,7 @@ def default_kv_format(weights: str, instance: Instance) -> str:
 
     Raises UnknownNameError for a weight format that does not exist.
     """
-    fmt = EngineConfig(weights=weights, kv="fp16").weight_format
+    fmt = number_format(weights)
     wanted = fmt.name if fmt.bits >= 16 else fmt.compute_dtype
     if wanted in {"fp16", "fp32"}:
         return wanted

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from labkit.catalog.specs import Instance, ModelSpec
@@ -93,10 +94,10 @@ def lane_of(
 ) -> Lane:
     """The lane of these; raises `UnknownNameError` for a number format that does not exist."""
     n, device = tensor_parallel_size, device_of(instance)
-    config = EngineConfig(weights, kv, 1, n, engine=engine.name, loader=loader.name)
+    config = _config(weights, kv, n, engine.name, loader.name)
     kind, pair = unfit(model, instance, engine, loader, config.weight_format, config.kv_format, n)
     stopped = any(refusal.code is not RefusalCode.HOST_RAM for refusal in (*kind, *pair))
-    core = _core(model, device, engine, weights, kv, n, stopped)
+    core = _core(model, device, engine, config, stopped)
     return Lane(
         model=model,
         instance=instance,
@@ -128,11 +129,17 @@ class _Core:
     kinds: tuple[str, str, str]
 
 
-@remembered(objects=3, most=65_536)
+@lru_cache(maxsize=4096)
+def _config(weights: str, kv: str, n: int, engine: str, loader: str) -> EngineConfig:
+    """One object for equal ones, so that `_core` knows it again."""
+    return EngineConfig(weights, kv, 1, n, engine=engine, loader=loader)
+
+
+@remembered(objects=4, most=65_536)
 def _core(
-    model: ModelSpec, device: Device, engine: Engine, weights: str, kv: str, n: int, stopped: bool
+    model: ModelSpec, device: Device, engine: Engine, config: EngineConfig, stopped: bool
 ) -> _Core:
-    config = EngineConfig(weights, kv, 1, n, engine=engine.name)
+    n = config.tensor_parallel_size or 1
     steps = efficiency = None
     if not stopped and device.bandwidth > 0:
         efficiency = efficiency_for(engine, config, device)
