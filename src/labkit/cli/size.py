@@ -56,7 +56,9 @@ def size(
     ] = 5,
     weights: Annotated[
         str | None,
-        typer.Option(help="Weight formats to try, e.g. int4,fp8 (default: all that run)."),
+        typer.Option(
+            help="Weight formats to try, e.g. bf16,fp8 (default: 16 bits, fp8, int8, int4)."
+        ),
     ] = None,
     engine: Annotated[
         str | None, typer.Option(help="Only this engine: vllm, sglang, llama.cpp, neuron, …")
@@ -215,4 +217,6 @@ def _write(dossier: Dossier, report: str, out: Path | None, top: int) -> None:
 def _pictures(dossier: Dossier, out: Path | None) -> dict[Path, str]:
     """The SVG files that lie beside a Markdown page; on the screen there are none."""
     svg = frontier_svg(dossier.recommendation)
-    return {out.with_name("cost-against-latency.svg"): svg} if out is not None and svg else {}
+    return (
+        {out.with_name("cost-against-latency.svg"): svg + "\n"} if out is not None and svg else {}
+    )

@@ -166,6 +166,13 @@ def test_a_promise_that_only_the_expected_value_keeps_is_a_risk():
     assert not any("At the slow end" in line for line in risks(DOSSIER))
 
 
+def test_quantized_weights_are_a_risk():
+    assert any("The weights are fp8; the model was published in bf16." in r for r in risks(DOSSIER))
+    own = [d.setup for d in FOUND.deployments if d.setup.weights == "bf16"]
+    said = risks(dossier_of(recommendation(setups=own), on=TODAY))
+    assert not any("The weights are" in line for line in said)
+
+
 def test_an_old_price_and_spot_are_risks():
     said = risks(dossier_of(FOUND, on=date(2027, 11, 30)))
     assert any("has expired: check it" in line for line in said)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from labkit.catalog.formats import number_format
 from labkit.contract.view import number
 from labkit.sizing.bands import Band
 from labkit.sizing.dossier.collect import Dossier, Winner
@@ -39,6 +40,7 @@ def _risks(dossier: Dossier, winner: Winner) -> Iterator[str]:
             "No published measurement of this class of machine, engine and format was fitted: "
             "times are a prior. Measure one instance before you buy many."
         )
+    yield from _quantized(winner)
     yield from _memory(winner)
     yield from _one_machine(winner)
     yield from _price(dossier, winner)
@@ -52,6 +54,16 @@ def _slow_end(name: str, limit: float | None, band: Band) -> Iterator[str]:
         yield (
             f"At the slow end of the range {name} is {number(band.high, 3)} ms, above the "
             f"promised {number(limit)} ms. The promise holds at the expected value only."
+        )
+
+
+def _quantized(winner: Winner) -> Iterator[str]:
+    e = winner.estimate
+    used, published = e.config.weight_format, number_format(e.model.native_format)
+    if used.bits < published.bits:
+        yield (
+            f"The weights are {used.name}; the model was published in {published.name}. Quantized "
+            "answers may be worse: evaluate them, or name the formats you accept with --weights."
         )
 
 
