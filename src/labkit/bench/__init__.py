@@ -20,22 +20,26 @@ from labkit.bench.front import (
     speculation,
 )
 from labkit.bench.noise import NoisyMeasurement
+from labkit.bench.quant.points import FormatPoint, format_points
 from labkit.bench.records import NoRecord, last
 from labkit.bench.sweep import SweepPoint, sweep_points
 
 __all__ = [
+    "FormatPoint",
     "NoRecord",
     "NoisyMeasurement",
     "SweepPoint",
     "attention",
     "big_decode",
     "decode",
+    "format_points",
     "engines",
     "last",
     "load",
     "machine",
     "measure",
     "memory",
+    "quantization",
     "speculation",
     "sweep_points",
 ]

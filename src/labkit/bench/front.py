@@ -197,6 +197,39 @@ def speculation(replay: bool | None = None, quick: bool = False) -> Record:
     return measure("speculation", replay=replay, quick=quick)
 
 
+def quantization(replay: bool | None = None, quick: bool = False) -> Record:
+    """SmolLM2-135M in a dozen number formats: bytes, speed, and loss on held-out text.
+
+    Format keys: fp32 (the reference), bf16, fp16, q8_0, q4_1, q4_0 (GGUF), bnb_int8, bnb_nf4
+    (bitsandbytes), rtn4, rtn3, rtn2 (round to nearest, groups of 64), fp8 (E4M3).
+
+    Series, per format F, where it was timed:
+    torch.F.step and torch.F.cpu (ms per decoded token: wall, CPU time), torch.F.prefill (prompt
+    tokens per CPU-second) for fp32, bf16, fp16, bnb_int8, bnb_nf4, in eager torch;
+    llama.F.step, llama.F.cpu, llama.F.prefill for fp32, fp16, q8_0, q4_1, q4_0, in llama.cpp;
+    read.fp32 (GB/s, GB = 1e9): the FP32 weights read once. Wall-clock series never refuse a record.
+
+    Facts:
+    formats {F: {label, kind, bits, bits_per_weight (scales included), embedding, weight_bytes (all
+    weights as this format stores them; each is read once per token), file_bytes (its GGUF file, or
+    None), held_bytes (what torch held while it was scored), emulated, nll (nats per token, one mean
+    per window), perplexity}};
+    kv {fp32, int8, fp8: {label, bytes_per_token, nll, perplexity, attention_error (relative error
+    of each layer's attention output; [] for fp32)}};
+    text {source, licence, sha256, windows, window_tokens, scored_tokens}; windows are the same for
+    all, so differences are paired;
+    reference {source, label, original}: unless `original`, the reference is dequantised Q4_1 and
+    q4_1 equals it by construction;
+    left_out {F or "llama": why, and the remedy}; fp8_native (whether this device multiplies E4M3).
+    `bench.format_points(record)` gives all this as one row per format.
+
+    About 4 minutes on two quiet cores (20 windows of 100 tokens), quick 1 minute (6 windows).
+
+    Raises NoisyMeasurement, NoRecord, NoWeights, LabkitError.
+    """
+    return measure("quantization", replay=replay, quick=quick)
+
+
 def measure(
     name: str, *, replay: bool | None = None, quick: bool = False, **options: Any
 ) -> Record:
