@@ -17,6 +17,7 @@ from labkit.bench.front import (
     machine,
     measure,
     memory,
+    quantization,
     speculation,
 )
 from labkit.bench.noise import NoisyMeasurement
@@ -32,8 +33,8 @@ __all__ = [
     "attention",
     "big_decode",
     "decode",
-    "format_points",
     "engines",
+    "format_points",
     "last",
     "load",
     "machine",
