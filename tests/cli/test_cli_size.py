@@ -192,6 +192,24 @@ def test_formats_engines_and_prices_are_chosen(capsys):
     assert {d["engine"] for d in found["deployments"]} == {"sglang"}
 
 
+def test_a_loader_that_needs_less_host_memory_opens_a_machine(capsys):
+    arguments = [
+        "size",
+        "llama-3-8b",
+        "--rate",
+        "1",
+        "--weights",
+        "bf16",
+        "--instances",
+        "inf2.xlarge",
+    ]
+    found = answer(capsys, *arguments)
+    assert found["best"] is None
+    assert "HOST_RAM" in [miss["code"] for miss in found["nearest"][0]["misses"]]
+    best = answer(capsys, *arguments, "--loader", "presharded")["best"]
+    assert best["host_memory_bytes"]["needed"] <= best["host_memory_bytes"]["there"]
+
+
 def test_the_users_own_rates_become_ways_to_pay(tmp_path, capsys):
     file = tmp_path / "rates.csv"
     file.write_text(

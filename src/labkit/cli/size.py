@@ -60,6 +60,13 @@ def size(
             help="Weight formats to try, e.g. bf16,fp8 (default: 16 bits, fp8, int8, int4)."
         ),
     ] = None,
+    kv: Annotated[
+        str | None,
+        typer.Option(help="KV-cache format (default: the 16-bit one the weights compute in)."),
+    ] = None,
+    loader: Annotated[
+        str | None, typer.Option(help="How weights load: streamed, state_dict, presharded.")
+    ] = None,
     engine: Annotated[
         str | None, typer.Option(help="Only this engine: vllm, sglang, llama.cpp, neuron, …")
     ] = None,
@@ -108,6 +115,8 @@ def size(
         instances=_chosen(catalog, instances),
         formats=_listed("--weights", weights),
         engines=_listed("--engine", engine),
+        kv=kv,
+        loader=loader,
         headroom=headroom,
         n_plus=spares,
         price_kind=price,
@@ -120,6 +129,7 @@ def size(
         catalog=catalog,
         headroom=headroom,
         n_plus=spares,
+        loader=loader,
         rates=own,
         plan=bool(report),
     )

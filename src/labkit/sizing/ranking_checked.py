@@ -13,7 +13,11 @@ from labkit.sizing.serving import Latency
 
 
 def planned_again(
-    result: Recommendation, checked: int, headroom: float, n_plus: int
+    result: Recommendation,
+    checked: int,
+    headroom: float,
+    n_plus: int,
+    loader: str | None = None,
 ) -> Recommendation:
     """The best deployment of each of the first `checked` instance types, as `plan_fleet` has it.
 
@@ -26,7 +30,7 @@ def planned_again(
         plan = plan_fleet(
             result.model,
             deployment.instance,
-            replace(setup.config(1), max_num_seqs=deployment.batch),
+            replace(setup.config(1), max_num_seqs=deployment.batch, loader=loader),
             result.workload,
             headroom=headroom,
             n_plus=n_plus,

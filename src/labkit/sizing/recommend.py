@@ -96,7 +96,7 @@ def recommend(
         return result
     from labkit.sizing.ranking_checked import planned_again
 
-    again = planned_again(result, checked, headroom, n_plus)
+    again = planned_again(result, checked, headroom, n_plus, loader)
     return replace(
         again, nearest=nearest(again.losers, {d.setup.instance for d in again.deployments})
     )

@@ -10,7 +10,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from labkit.sizing import SLO, Workload
+from labkit.contract.view import number
+from labkit.sizing import SLO, Workload, explain
 from labkit.sizing.dossier import document_of, dossier_of, html, markdown
 from labkit.sizing.dossier.risks import risks
 from labkit.sizing.dossier.words import nearest_misses
@@ -120,6 +121,22 @@ def test_the_candidates_are_the_recommendations_own_numbers():
         assert f"{deployment.fleet.utilisation:.0%}" in row
 
 
+def test_every_way_to_pay_and_every_term_stands_with_its_own_number():
+    winner = DOSSIER.winner
+    assert winner is not None
+    plain = TEXT.replace("&#36;", "$")
+    for option in winner.purchases:
+        assert f"| {option.kind.title} |" in plain
+        if option.usd_per_month is not None:
+            assert f"${option.usd_per_month.mid:,.2f}" in plain
+    for term in explain(winner.estimate):
+        row = f"| {term.name.replace('_', chr(92) + '_')} | "
+        value = "unknown" if term.value is None else None
+        assert row + (value or "") in plain, term.name
+        if term.value is not None and term.unit == "ms":
+            assert f"{row}{number(term.value, 4)}" in plain, term.name
+
+
 def test_a_purchase_is_the_fleet_times_the_price_times_the_month():
     winner = DOSSIER.winner
     assert winner is not None
@@ -179,6 +196,17 @@ def test_an_old_price_and_spot_are_risks():
     spot = [s for s in (d.setup for d in FOUND.deployments) if s.instance == "g6e.xlarge"]
     said = risks(dossier_of(recommendation(setups=spot, price_kind="spot"), on=TODAY))
     assert any("takes Spot capacity back at two minutes' notice (5-10%" in line for line in said)
+    assert any("To outlive the loss of a capacity pool, hold" in line for line in said)
+
+
+def test_the_quota_of_spot_counts_its_spares():
+    spot = [d.setup for d in FOUND.deployments if d.setup.instance == "g6e.xlarge"]
+    winner = dossier_of(recommendation(setups=spot, price_kind="spot"), on=TODAY).winner
+    assert winner is not None
+    option = next(o for o in winner.purchases if o.kind.name == "spot")
+    assert option.instances > winner.fleet_size
+    assert winner.quota.needed == option.instances * winner.deployment.instance.vcpus
+    assert winner.quota.name == "All G and VT Spot Instance Requests"
 
 
 def test_no_rate_means_one_instance_at_full_load():

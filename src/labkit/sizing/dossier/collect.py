@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from labkit.catalog import Catalog
@@ -88,16 +88,19 @@ def dossier_of(
     catalog: Catalog | None = None,
     headroom: float = DEFAULT_HEADROOM,
     n_plus: int = 1,
+    loader: str | None = None,
     rates: Sequence[UserRate] = (),
     plan: bool = False,
 ) -> Dossier:
-    """Collect it. `plan` also works out the winner's fleet with queues, which takes seconds."""
+    """Collect it. `loader`, `headroom` and `n_plus` as `recommend` was asked with them.
+
+    `plan` also works out the winner's fleet with queues, which takes seconds."""
     catalog = catalog or Catalog.load()
     best = recommendation.best
     winner = None
     if best is not None:
-        fleet = _plan(recommendation, best, headroom, n_plus) if plan else None
-        winner = _winner(recommendation, best, catalog, rates, fleet)
+        fleet = _plan(recommendation, best, loader, headroom, n_plus) if plan else None
+        winner = _winner(recommendation, best, catalog, loader, rates, fleet)
     return Dossier(
         recommendation,
         catalog.snapshot,
@@ -126,7 +129,11 @@ def reasons(losers: Sequence[Loser]) -> tuple[Reason, ...]:
 
 
 def _plan(
-    recommendation: Recommendation, best: Deployment, headroom: float, n_plus: int
+    recommendation: Recommendation,
+    best: Deployment,
+    loader: str | None,
+    headroom: float,
+    n_plus: int,
 ) -> FleetPlan | None:
     """The winner's fleet with queues; None where the workload names no rate."""
     if recommendation.workload.requests_per_second is None:
@@ -134,7 +141,7 @@ def _plan(
     return plan_fleet(
         recommendation.model,
         best.instance,
-        best.setup.config(best.batch),
+        replace(best.setup.config(1), max_num_seqs=best.batch, loader=loader),
         recommendation.workload,
         headroom=headroom,
         n_plus=n_plus,
@@ -147,14 +154,25 @@ def _winner(
     recommendation: Recommendation,
     best: Deployment,
     catalog: Catalog,
+    loader: str | None,
     rates: Sequence[UserRate],
     plan: FleetPlan | None,
 ) -> Winner:
     # The deployment's times are met with `busy` sequences in flight: so are the estimate's.
     busy = min(best.batch, max(1, math.ceil(best.busy or best.batch)))
-    config = best.setup.config(busy)
+    config = replace(best.setup.config(busy), max_num_seqs=best.batch, loader=loader)
     model, region, size = recommendation.model, recommendation.region, best.fleet.instances
-    weights = resident_weight_bytes(model, config.weight_format)
+    kind, weights = recommendation.price_kind, resident_weight_bytes(model, config.weight_format)
+    purchases = purchase_options(
+        best.instance,
+        size,
+        HOURS_PER_MONTH,
+        region,
+        rates,
+        interruption=interruption(catalog.snapshot, best.instance.name, region),
+    )
+    # Spot holds spares of its own, and they count against the quota too.
+    running = max((o.instances for o in purchases if o.kind.name == kind), default=size)
     return Winner(
         deployment=best,
         estimate=estimate(
@@ -162,23 +180,16 @@ def _winner(
             best.instance,
             config,
             recommendation.workload,
-            price_kind=recommendation.price_kind,
+            price_kind=kind,
             region=region,
         ),
         fleet_size=size,
-        purchases=purchase_options(
-            best.instance,
-            size,
-            HOURS_PER_MONTH,
-            region,
-            rates,
-            interruption=interruption(catalog.snapshot, best.instance.name, region),
-        ),
-        quota=quota_for(best.instance, size, recommendation.price_kind),
+        purchases=purchases,
+        quota=quota_for(best.instance, running, kind),
         weight_bytes=weights,
         loads=tuple(_load(source, weights, best) for source in SOURCES),
         availability=availability_of(best.instance),
-        host_memory=host_memory_of(model, best.setup, best.instance),
+        host_memory=host_memory_of(model, best.setup, best.instance, loader),
         plan=plan,
     )
 

@@ -9,6 +9,7 @@ from labkit.contract.view import number
 from labkit.sizing.bands import Band
 from labkit.sizing.dossier.collect import Dossier, Winner
 from labkit.sizing.memory import max_sequences
+from labkit.sizing.money import usd
 
 NOT_MODELLED = (
     "Network, load balancer, TLS and tokenization: they add to TTFT.",
@@ -101,3 +102,9 @@ def _price(dossier: Dossier, winner: Winner) -> Iterator[str]:
         )
         words = "with no published band" if band is None else f"{band.words} of it in a month"
         yield f"AWS takes Spot capacity back at two minutes' notice ({words})."
+        option = next(o for o in winner.purchases if o.kind.name == "spot")
+        if option.usd_per_month is not None and option.instances > winner.fleet_size:
+            yield (
+                f"To outlive the loss of a capacity pool, hold {option.instances:,} instances on "
+                f"Spot, not {winner.fleet_size:,}: {usd(option.usd_per_month.mid)} a month."
+            )
