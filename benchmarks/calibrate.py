@@ -28,6 +28,14 @@ EXCLUDED = {
     "M0733": "19.1 tok/s beside 1,323 GB/s: those are the bytes of a 70B, not of the 7B it names",
     "M0734": "25.3 tok/s beside 1,098 GB/s: those are the bytes of a 70B, not of the 7B it names",
     "M0737": "18.0 tok/s beside 1,254 GB/s: those are the bytes of a 70B, not of the 8B it names",
+    **dict.fromkeys(
+        ("M0019", "M0020", "M0081", "M0082", "M0089", "M0090", "M0117", "M0118"),
+        "8 x A10G is measured twice for this model; here it is 3 to 6 times slower than there",
+    ),
+    **dict.fromkeys(
+        ("M0047", "M0048", "M0073", "M0074", "M0099", "M0100", "M0111", "M0112"),
+        "8 x A100 is measured twice for this model; here it is 1.4 to 1.8 times slower than there",
+    ),
 }
 
 
