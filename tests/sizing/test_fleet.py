@@ -36,7 +36,7 @@ from tests.sizing.sizing_specs import (
 
 PROMISE = SLO(ttft_ms=3000, tpot_ms=150)
 FP16 = EngineConfig("fp16", "fp16")
-few = settings(max_examples=15, deadline=None)
+few = settings(max_examples=8, deadline=None)
 
 
 def chat(rate=10.0, slo=PROMISE):
@@ -241,7 +241,7 @@ def test_the_terms_show_the_arithmetic():
     assert terms["Cost", "cost"].unit == "USD/h"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     st.sampled_from(ALL_MODELS),
     st.sampled_from(ALL_INSTANCES),

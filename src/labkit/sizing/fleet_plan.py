@@ -12,7 +12,8 @@ from labkit.sizing.inputs import Workload
 from labkit.sizing.money import HOURS_PER_MONTH
 from labkit.sizing.pricing import FleetLoad
 from labkit.sizing.refusal import BLOCKING, Refusal, RefusalCode
-from labkit.sizing.serving import Goodput, Latency, ServingPoint
+from labkit.sizing.serving import Goodput, ServingPoint
+from labkit.sizing.serving.explain import point_terms
 from labkit.sizing.serving.limits import Limits
 from labkit.sizing.terms import Term
 
@@ -165,7 +166,7 @@ class FleetPlan:
         )  # fmt: skip
         for name, point in (("all working", self.point), (f"{self.n_plus} lost", self.degraded)):
             if point is not None:
-                terms.extend(_point_terms(f"Each replica, {name}", point))
+                terms.extend(point_terms(f"Each replica, {name}", point))
         for name, usd, unit in (
             ("cost", self.usd_per_hour, "USD/h"),
             ("cost of output", self.usd_per_million_output_tokens, "USD/1M tokens"),
@@ -174,47 +175,6 @@ class FleetPlan:
             if usd is not None:
                 terms.append(Term("Cost", name, usd, unit, "at the rate served, spares included"))
         return tuple(terms)
-
-
-def _point_terms(section: str, point: ServingPoint) -> list[Term]:
-    terms = [
-        Term(section, "load", point.rate, "requests/s", "rate / replicas"),
-        Term(section, "utilisation", point.utilisation, "1", "load / capacity"),
-    ]
-    found = point.latencies
-    if found is None:
-        return terms
-    terms.append(
-        Term(section, "sequences in flight", point.sequences, "sequences", "load-dependent queue")
-    )
-    parts = (
-        f"mean of waiting for a place {_ms(found.place)}, running step {_ms(found.running)}, "
-        f"prompts ahead {_ms(found.ahead)}, own prefill {_ms(found.own)}"
-    )
-    terms.append(_latency_term(section, "TTFT", found.ttft, parts))
-    if found.tpot is not None:
-        source = "a decode step at that batch, and prompts of others within it"
-        terms.append(_latency_term(section, "TPOT", found.tpot, source))
-    terms.append(_latency_term(section, "E2E", found.e2e, "TTFT + (output - 1) x TPOT"))
-    return terms
-
-
-def _latency_term(section: str, name: str, latency: Latency, source: str) -> Term:
-    """The promised percentile, with median and p99 as its ends."""
-    source = f"{source}; range: median and p99"
-    return Term(
-        section,
-        f"{name} at the promised percentile",
-        latency.promised * 1e3,
-        "ms",
-        source,
-        low=latency.p50 * 1e3,
-        high=latency.p99 * 1e3,
-    )
-
-
-def _ms(seconds: float) -> str:
-    return f"{seconds * 1e3:,.1f} ms"
 
 
 def _share(part: float) -> str:

@@ -1,9 +1,10 @@
 """The closed form against the event-by-event simulator: same steps, same lengths, many loads.
 
 Stated tolerance, up to 80 % of capacity, for 16 sequences and more: mean TPOT within 10 %, its
-95th percentile within 20 %; TTFT's median within 10 %, its 95th percentile within 30 %; E2E's 95th
+95th percentile within 20 %; TTFT's median within 10 %, its 95th percentile within 20 %; E2E's 95th
 percentile within 20 %. Where the answers have a handful of tokens, TPOT is the state of the prompt
-queue and not that of the batch; the formula is then within 20 % in the mean only.
+queue and not that of the batch; the formula is then within 20 % in the mean only. With a handful
+of slots, or a cache of a few sequences, it is right in order of magnitude.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def test_latencies_agree(case, load):
     assert point.tpot.mean == pytest.approx(run.tpot.mean(), rel=0.10)
     assert point.tpot.p95 == pytest.approx(run.percentile("tpot", 95), rel=0.20)
     assert point.ttft.p50 == pytest.approx(run.percentile("ttft", 50), rel=0.10)
-    assert point.ttft.p95 == pytest.approx(run.percentile("ttft", 95), rel=0.30)
+    assert point.ttft.p95 == pytest.approx(run.percentile("ttft", 95), rel=0.20)
     assert point.e2e.p95 == pytest.approx(run.percentile("e2e", 95), rel=0.20)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import astuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labkit.sizing.inputs import SLO, SizingError, Workload
-from labkit.sizing.serving import ScaledSteps, point_at, replica_of, steady_state
+from labkit.sizing.serving import ScaledSteps, point_at, point_terms, replica_of, steady_state
 from labkit.sizing.serving.crowd import occupancy
 from labkit.sizing.simulation import AffineSteps
 from tests.sizing.serving.cases import A10G, L40S, PLAIN, PLENTY, chat, mixed
@@ -178,6 +179,18 @@ def test_the_percentile_is_the_slo_s():
     assert point.ttft.promised == point.ttft.p99
     loose = steady_state(A10G, chat(1.0, SLO(1e9, 1e9)), 64, PLENTY)
     assert (point.latencies.kept < 1.0, loose.latencies.kept) == (True, 1.0)
+
+
+def test_the_terms_of_a_point_add_up():
+    point = steady_state(A10G, chat(1.5), 64, PLENTY)
+    terms = {term.name: term for term in point_terms("Replica", point)}
+    assert terms["utilisation"].value == point.rate / point.capacity
+    ttft = terms["TTFT at the promised percentile"]
+    assert ttft.value == point.ttft.p95 * 1e3
+    shown = [float(number) for number in re.findall(r"([\d.]+) ms", ttft.source)]
+    assert sum(shown) == pytest.approx(point.ttft.mean * 1e3, abs=0.3)
+    full = steady_state(A10G, chat(99.0), 64, PLENTY)
+    assert [term.name for term in point_terms("Replica", full)] == ["load", "utilisation"]
 
 
 @pytest.mark.parametrize(

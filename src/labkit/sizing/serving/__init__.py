@@ -4,6 +4,7 @@
 both need once, for `point_at` and `goodput_of` to be asked often.
 """
 
+from labkit.sizing.serving.explain import point_terms
 from labkit.sizing.serving.goodput import (
     HIGHEST,
     Breach,
@@ -33,6 +34,7 @@ __all__ = [
     "holds",
     "max_rate_under_slo",
     "point_at",
+    "point_terms",
     "replica_of",
     "steady_state",
 ]

@@ -45,10 +45,10 @@ def on_arrival(
     waiting = backlog(
         lambda tokens: replica.table.over_prompt(usual, tokens),
         rate,
-        replica.traffic.prompt_nodes,
+        replica.work_nodes,
         max(1.0, replica.budget - usual),
         reach_of(
-            replica.traffic.prompt_nodes,
+            replica.work_nodes,
             replica.capacity_prompt_tokens,
             replica.capacity_prefill_share,
             replica.prompt_budget,
@@ -97,11 +97,10 @@ class Prefill:
 def prefill_of(
     replica: Replica,
     sequences: NDArray[np.float64],
-    own: NDArray[np.float64],
     tokens: NDArray[np.float64],
     behind: NDArray[np.float64],
 ) -> Prefill:
-    """From a step's start to the end of the step that takes the last of `tokens` (`own` the last).
+    """From a step's start to the end of the step that takes the last of `tokens`.
 
     Full steps first; what came behind fills up the last one.
     """
@@ -112,8 +111,4 @@ def prefill_of(
     wanted = tokens - full * room + behind
     last = replica.table.at(sequences, np.minimum(wanted, room))
     before = full * replica.table.at(sequences, room)
-    # The table knows mean pairs per token; a long prompt has more, a short one fewer.
-    pairs = own * (replica.traffic.pairs_at(own) - replica.traffic.pairs_per_token)
-    least = replica.table.plain(sequences)
-    last = np.maximum(last + replica.table.seconds_per_pair * pairs, least)
     return Prefill(before + last, last, np.maximum(wanted - room, 0.0))

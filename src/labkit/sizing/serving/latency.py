@@ -82,8 +82,8 @@ def latencies(replica: Replica, each: float, crowd: Crowd, room: Crowd, slo: SLO
     found = on_arrival(replica, each, sequences, state, elapsed, arrived, split)
     prompts = _prompts(replica, own)
     nothing = np.zeros_like(prompts)
-    alone = prefill_of(replica, sequences, prompts, prompts, nothing)
-    prefill = prefill_of(replica, sequences, prompts, found.ahead + prompts, found.behind)
+    alone = prefill_of(replica, sequences, prompts, nothing)
+    prefill = prefill_of(replica, sequences, found.ahead + prompts, found.behind)
     ttft = place + found.running + prefill.seconds
 
     mean = float(sequences.mean())
@@ -109,10 +109,10 @@ def latencies(replica: Replica, each: float, crowd: Crowd, room: Crowd, slo: SLO
 
 
 def _prompts(replica: Replica, share: NDArray[np.float64]) -> NDArray[np.float64]:
-    """New prompt tokens at each share, between the nodes."""
+    """The own prompt as work in tokens (`Replica.work_nodes`) at each share, between the nodes."""
     import numpy as np
 
-    nodes = replica.traffic.prompt_nodes
+    nodes = replica.work_nodes
     return np.asarray(np.interp(share * len(nodes) - 0.5, np.arange(len(nodes)), nodes))
 
 
@@ -158,8 +158,8 @@ def _tpot(
     ratio = np.minimum(rate * extra, 0.98)
     seeds = rate * (steps * plain + prefill.last) + prefill.behind / replica.traffic.new_tokens
     met = chain_quantiles(stalls, seeds, ratio)
-    # Their lengths differ too, and a step takes no more than its budget.
-    met += np.sqrt(met * replica.traffic.new_cv2) * normal_quantiles(size)
+    # Their work differs too (a busy period's variance), and a step takes no more than its budget.
+    met += np.sqrt(met * replica.work_cv2) / (1.0 - ratio) * normal_quantiles(size)
     most = replica.table.at(seen, np.maximum(replica.budget - seen, 1.0)) - plain
     longer = np.clip(met * extra, 0.0, steps * most)
     return plain + longer / np.maximum(steps, 1.0), steps

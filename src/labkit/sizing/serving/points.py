@@ -45,7 +45,8 @@ def chain_quantiles(
 
     The generalised Poisson law (Consul and Jain 1973): mean seeds / (1 - ratio), variance
     seeds / (1 - ratio)^3. It counts what arrives in a time that each arrival makes longer. Above a
-    mean of 12 the normal curve with its skewness (Cornish-Fisher) stands for it.
+    mean of 12 a shifted gamma curve of the same mean, variance and skewness stands for it, read
+    after Wilson and Hilferty.
     """
     import numpy as np
 
@@ -63,11 +64,11 @@ def chain_quantiles(
         factorial += math.log(k)
         inside = small + k * ratio
         below = below + np.exp(np.log(small) + (k - 1) * np.log(inside) - inside - factorial)
-    z = normal_quantiles(shares)
-    skew = (1.0 + 2.0 * ratio) / np.sqrt(np.maximum(seeds * (1.0 - ratio), 1e-12))
-    bent = z + (z * z - 1.0) * skew / 6.0
-    normal = means + np.sqrt(seeds / (1.0 - ratio) ** 3) * bent
-    return np.where(wide, np.maximum(normal, 0.0), found)
+    shape = 4.0 * np.maximum(seeds * (1.0 - ratio), 1e-9) / (1.0 + 2.0 * ratio) ** 2
+    root = np.sqrt(shape)
+    cube = (1.0 - 1.0 / (9.0 * shape) + normal_quantiles(shares) / (3.0 * root)) ** 3
+    curve = means + np.sqrt(seeds / (1.0 - ratio) ** 3) * root * (cube - 1.0)
+    return np.where(wide, np.maximum(curve, 0.0), found)
 
 
 def normal_quantiles(shares: NDArray[np.float64]) -> NDArray[np.float64]:

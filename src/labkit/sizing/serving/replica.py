@@ -67,6 +67,23 @@ class Replica:
         """Prompt tokens that a step has room for beside the decodes at capacity."""
         return max(1.0, self.budget - self.saturated_sequences)
 
+    @cached_property
+    def work_nodes(self) -> NDArray[np.float64]:
+        """`traffic.prompt_nodes` as work: tokens of mean cost that take as long.
+
+        The table counts mean query-key pairs per token; a long prompt has more of them and a short
+        one fewer. The mean stays what it is.
+        """
+        traffic, table = self.traffic, self.table
+        nodes = traffic.prompt_nodes
+        more = traffic.pairs_at(nodes) - traffic.pairs_per_token
+        return nodes * (1.0 + table.pair_tokens * more)
+
+    @cached_property
+    def work_cv2(self) -> float:
+        """Squared coefficient of variation of the prompts' work."""
+        return float(self.work_nodes.var() / self.work_nodes.mean() ** 2)
+
     @property
     def chunk(self) -> float:
         """Prompt tokens of a mean request that go into one step."""

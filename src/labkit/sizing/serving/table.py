@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 class StepTable:
     """`seconds[i, j]`: a step of `sequences[i]` decoding and `prompt[j]` new prompt tokens.
 
-    `seconds_per_pair`: what one more query-key pair adds to a full step of prompt tokens.
+    `pair_tokens`: one more query-key pair takes as long as so many prompt tokens in a full step.
     """
 
     sequences: NDArray[np.float64]
     prompt: NDArray[np.float64]
     seconds: NDArray[np.float64]
-    seconds_per_pair: float
+    pair_tokens: float
 
     def plain(self, sequences: NDArray[np.float64]) -> NDArray[np.float64]:
         """For each number of sequences the seconds of a step without prompt tokens."""
@@ -80,10 +80,21 @@ def step_table(steps: StepTimes, traffic: Traffic, most: int, budget: float) -> 
     )
     # More work never takes less time; a step model's rounding may say otherwise by a hair.
     seconds = np.maximum.accumulate(np.maximum.accumulate(seconds, axis=0), axis=1)
-    more = 2.0 * traffic.pairs_per_token * budget
-    twice = _seconds(steps, 0.0, budget, more, traffic.context)
-    per_pair = max(0.0, twice - float(seconds[0, -1])) / (more / 2.0)
-    return StepTable(np.array(sequences), np.array(prompt), seconds, per_pair)
+    pair_tokens = _pair_tokens(steps, traffic, prompt, seconds[0])
+    return StepTable(np.array(sequences), np.array(prompt), seconds, pair_tokens)
+
+
+def _pair_tokens(
+    steps: StepTimes, traffic: Traffic, prompt: list[float], alone: NDArray[np.float64]
+) -> float:
+    """Seconds per query-key pair over seconds per token, of prompts alone at the full budget."""
+    budget, pairs = prompt[-1], traffic.pairs_per_token
+    twice = _seconds(steps, 0.0, budget, 2.0 * pairs * budget, traffic.context)
+    per_pair = max(0.0, twice - float(alone[-1])) / (pairs * budget)
+    slope = float(alone[-1] - alone[-2]) / (prompt[-1] - prompt[-2])
+    if per_pair <= 0.0:
+        return 0.0
+    return per_pair / max(slope, per_pair * pairs)
 
 
 def _seconds(

@@ -20,8 +20,7 @@ class Traffic:
 
     prompt_nodes, output_nodes: 128 equally likely numbers of new prompt tokens and of output
     tokens, ascending.
-    new_tokens: prompt tokens that are computed, those of the prefix cache left out (at least 1);
-    new_cv2: their squared coefficient of variation.
+    new_tokens: prompt tokens that are computed, those of the prefix cache left out (at least 1).
     pairs_per_token: query-key pairs per new prompt token, cached x new + new^2 / 2 over new.
     decode_steps: output - 1, since the prefill yields the first token.
     decode_cv2: squared coefficient of variation of the decode steps.
@@ -33,7 +32,6 @@ class Traffic:
     output_nodes: NDArray[np.float64]
     prompt_tokens: float
     new_tokens: float
-    new_cv2: float
     prefix_hit_rate: float
     pairs_per_token: float
     output_tokens: float
@@ -70,7 +68,6 @@ def traffic_of(workload: Workload) -> Traffic:
         output_nodes=written_nodes,
         prompt_tokens=prompts.mean,
         new_tokens=new,
-        new_cv2=prompts.variance / prompts.mean**2,
         prefix_hit_rate=hit,
         pairs_per_token=pairs / new,
         output_tokens=outputs.mean,
