@@ -25,7 +25,10 @@ BLANK: Wire = {"kind": "blank"}
 
 
 def is_blank(wire: Wire) -> bool:
-    """Whether nothing was answered: `...` still stands there."""
+    """Whether nothing was answered: `...` still stands there, or in each field of a dict."""
+    if wire.get("kind") == "object" and isinstance(wire.get("fields"), dict):
+        kinds = {f.get("kind") if isinstance(f, dict) else "" for f in wire["fields"].values()}
+        return kinds == {"blank"}
     return wire.get("kind") == "blank"
 
 
@@ -174,10 +177,14 @@ def decode_array(wire: Wire) -> Any:
     dtype, shape = wire.get("dtype"), wire.get("shape")
     if not isinstance(dtype, str) or dtype[1:2] not in tuple("biuf") or len(dtype) > 4:
         return None
-    if not isinstance(shape, list) or not all(isinstance(n, int) and n >= 0 for n in shape):
+    if not isinstance(shape, list) or len(shape) > 8:
+        return None
+    if not all(type(n) is int and 0 <= n <= MAX_ARRAY_BYTES for n in shape):
         return None
     try:
         raw = base64.b64decode(str(wire.get("b64", "")), validate=True)
+        if not raw:
+            return np.zeros(shape, dtype=np.dtype(dtype)) if 0 in shape else None
         return np.frombuffer(raw, dtype=np.dtype(dtype)).reshape(shape)
     except (ValueError, TypeError):
         return None

@@ -84,6 +84,50 @@ class Code(StrEnum):
     UNSUPPORTED_CAUSE = "unsupported-cause"  # the record does not bear the chosen explanation
     NOT_YOUR_RECORD = "not-your-record"
 
+    # Schedulers and allocators
+    SLOTS_EXCEEDED = "slots-exceeded"  # more sequences at once than there are slots
+    STARVED = "starved"  # a request never runs, or waits behind later ones
+    IDLE_SLOT = "idle-slot"  # a slot stays empty while somebody waits (static batching)
+    FINISHED_LATE = "finished-late"  # holds its slot after its last token
+    FINISHED_EARLY = "finished-early"  # leaves before its last token
+    WORK_LOST = "work-lost"  # preempted work is not done again
+    WORK_TWICE = "work-twice"  # the same token twice
+    OVER_BUDGET = "over-budget"  # more KV blocks in use than there are
+    BLOCK_LEAKED = "block-leaked"  # a freed block never comes back
+    BLOCK_SHARED = "block-shared"  # one block with two owners who did not ask to share it
+    DOUBLE_FREE = "double-free"
+    FREED_IN_USE = "freed-in-use"  # a shared block freed while another still reads it
+    NOT_COPIED = "not-copied"  # written to a shared block without a copy of one's own
+    BLOCK_COUNT = "block-count"  # too many or too few blocks for so many tokens
+    REFUSED = "refused"  # says no where there is room
+    SLOWER = "slower"  # needs more steps than the rule allows
+
+    # Numbers in few bits
+    PER_TENSOR = "per-tensor"  # one scale where each channel or group has its own
+    WRONG_AXIS = "wrong-axis"
+    ASYMMETRIC = "asymmetric"  # a range of 256 levels where the symmetric one has 255
+    TRUNCATED = "truncated"  # cut off where rounding is asked
+    NOT_CLIPPED = "not-clipped"
+    ERROR_BOUND = "error-bound"  # |w - w_hat| above half a step
+    DTYPE = "dtype"  # right numbers, stored in the wrong type
+    SHAPE = "shape"
+
+    # Memory and time of an answer
+    MEMORY_LIMIT = "memory-limit"  # holds an n-by-n matrix where a few rows are enough
+    NO_END = "no-end"  # had not come back in time
+
+    # Intervals and decisions
+    UNPAIRED = "unpaired"  # two independent samples where each run has its partner
+    ONE_SIDED = "one-sided"
+    SPREAD_NOT_ERROR = "spread-not-error"  # standard deviation for the mean's standard error
+    OTHER_LEVEL = "other-level"  # 90 % or 99 % where 95 % is asked
+    NORMAL_NOT_T = "normal-not-t"  # 1.96 with a handful of runs
+    RAW_MEANS = "raw-means"  # the two sides' own intervals, not that of their difference
+    ENDS_SWAPPED = "ends-swapped"
+    OVER_THE_BUDGET = "over-the-budget"  # chose what its own budget forbids
+    NOT_SMALLEST = "not-smallest"  # a smaller one keeps the budget as well
+    INTERVAL_IGNORED = "interval-ignored"  # decided by the point, where the interval reaches over
+
     # Remarks that fit any exercise
     DIMENSION = "dimension"
     UNIT_UNKNOWN = "unit-unknown"

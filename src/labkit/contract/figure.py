@@ -1,4 +1,7 @@
-"""What a figure says, as data: scales, labels, limits, lines and bars of each Axes. No pixels."""
+"""What a figure says, as data: scales, labels, lines, bars, error bars and texts of each Axes.
+
+No pixels. A bar of `broken_barh` and one of `barh` look the same here.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Any
 
 MAX_POINTS = 2000
 MAX_ARTISTS = 60
+MAX_BARS = 2000  # a timeline of a few slots over some hundred steps
 
 
 def is_figure(value: object) -> bool:
@@ -26,14 +30,16 @@ def encode_figure(value: Any) -> dict[str, Any]:
 
 
 def _axes(ax: Any) -> dict[str, Any]:
-    points = [_scatter(c) for c in ax.collections[:MAX_ARTISTS] if hasattr(c, "get_offsets")]
+    points = [_scatter(c) for c in ax.collections[:MAX_ARTISTS] if _is(c, "PathCollection")]
     return {
         "title": str(ax.get_title())[:200],
         "x": _axis(ax.get_xscale(), ax.get_xlabel(), ax.get_xlim()),
         "y": _axis(ax.get_yscale(), ax.get_ylabel(), ax.get_ylim()),
         "lines": [_line(line) for line in ax.get_lines()[:MAX_ARTISTS]],
         "points": [p for p in points if p["x"]],
-        "bars": _bars(ax),
+        "bars": (_bars(ax) + _broken_bars(ax))[:MAX_BARS],
+        "errors": _errors(ax),
+        "texts": [_text(text) for text in ax.texts[:MAX_ARTISTS]],
     }
 
 
@@ -44,8 +50,55 @@ def _bars(ax: Any) -> list[dict[str, Any]]:
         for call in ax.containers
         for patch in getattr(call, "patches", ())
     }
-    patches = [p for p in ax.patches[: 4 * MAX_ARTISTS] if hasattr(p, "get_height")]
+    patches = [p for p in ax.patches[:MAX_BARS] if hasattr(p, "get_height")]
     return [_bar(patch, of_call.get(id(patch), "")) for patch in patches]
+
+
+def _broken_bars(ax: Any) -> list[dict[str, Any]]:
+    """The rectangles of `broken_barh`: each outline is a path; its box is the bar."""
+    found: list[dict[str, Any]] = []
+    for collection in ax.collections[:MAX_BARS]:
+        if not _is(collection, "PolyCollection"):
+            continue
+        label = str(collection.get_label())
+        for path in collection.get_paths()[: MAX_BARS - len(found)]:
+            x, y = ([float(pair[i]) for pair in path.vertices] for i in (0, 1))
+            if len(path.vertices) in (4, 5) and len(set(x)) == 2 and len(set(y)) == 2:
+                ends = _numbers([min(x), min(y), max(x) - min(x), max(y) - min(y)])
+                bar = dict(zip(("x", "y", "width", "height"), ends, strict=True))
+                found.append({**bar, "label": "" if label.startswith("_") else label[:200]})
+    return found
+
+
+def _errors(ax: Any) -> list[dict[str, Any]]:
+    """The two ends of each error bar, of `errorbar` and of `bar` with `yerr` (under its label)."""
+    of_bars = {
+        id(call.errorbar): call.get_label()
+        for call in ax.containers
+        if getattr(call, "errorbar", None) is not None
+    }
+    found: list[dict[str, Any]] = []
+    for call in ax.containers[:MAX_ARTISTS]:
+        if not hasattr(call, "has_yerr"):
+            continue
+        label = str(of_bars.get(id(call), call.get_label()))
+        shown = "" if label.startswith("_") else label[:200]
+        for part in call.lines[2]:
+            for span in part.get_segments()[:MAX_POINTS]:
+                x, y = (_numbers([pair[i] for pair in span[:2]]) for i in (0, 1))
+                found.append({"label": shown, "x": x, "y": y})
+    return found[:MAX_BARS]
+
+
+def _is(artist: Any, name: str) -> bool:
+    """Whether the artist is of this Matplotlib class or one made from it."""
+    return any(base.__name__ == name for base in type(artist).__mro__)
+
+
+def _text(text: Any) -> dict[str, Any]:
+    """One `text` or `annotate`; `at` is what an annotation points to, else where the text is."""
+    at = getattr(text, "xy", None) or text.get_position()
+    return {"text": str(text.get_text())[:200], "at": _numbers(at)}
 
 
 def _axis(scale: str, label: str, limits: Any) -> dict[str, Any]:

@@ -8,21 +8,26 @@ from typing import Any
 
 from labkit.contract.view import number, table, text_table
 
-Value = float | int | str
-
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """One given: `name` is how the notebook reaches it, `label` what a person reads."""
+    """One given: `name` is how the notebook reaches it, `label` what a person reads.
+
+    `value` is a number, text, or a list of numbers (samples: ``statistics.mean(g.runs_ms)``).
+    """
 
     name: str
-    value: Value
+    value: Any
     unit: str
     label: str
     source: str = ""
 
     def shown(self) -> str:
-        """Value and unit as text."""
+        """Value and unit as text; of many numbers how many there are, and the first three."""
+        if isinstance(self.value, list):
+            first = ", ".join(number(value, 4) for value in self.value[:3])
+            more = ", …" if len(self.value) > 3 else ""
+            return f"{len(self.value)} numbers: {first}{more} {self.unit}".rstrip()
         value = self.value if isinstance(self.value, str) else number(self.value, 6)
         return f"{value} {self.unit}".rstrip()
 
@@ -37,7 +42,7 @@ class Given:
         }
 
 
-class Givens(Mapping[str, Value]):
+class Givens(Mapping[str, Any]):
     """The givens of one exercise: ``g.bandwidth_gbps`` or ``g["bandwidth_gbps"]``.
 
     Raises AttributeError (or KeyError) naming what there is when a name is not given.
@@ -47,7 +52,7 @@ class Givens(Mapping[str, Value]):
         self._exercise = exercise
         self._items = {item.name: item for item in items}
 
-    def __getitem__(self, name: str) -> Value:
+    def __getitem__(self, name: str) -> Any:
         if name not in self._items:
             raise KeyError(f"{name!r} is not given in {self._exercise}; given: {', '.join(self)}")
         return self._items[name].value

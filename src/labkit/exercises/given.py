@@ -106,6 +106,17 @@ def counted(record: Record, fact: str, name: str, label: str, unit: str) -> Give
     return Given(name, _positive(record, fact, value), unit, label, f"counted, {_own(record)}")
 
 
+def samples(record: Record, series: str, name: str, label: str) -> Given:
+    """All samples of one series of the learner's own record, in order: a list in the notebook.
+
+    Raises LabkitError when the record has no such series.
+    """
+    if series not in record:
+        raise LabkitError(f"Your record {record.id!r} has no {series!r}: run the bench again.")
+    found = record[series]
+    return Given(name, list(found.samples), found.unit, label, _own(record))
+
+
 def _own(record: Record) -> str:
     whose = "your record" if record.live else "replayed recording"
     return f"{whose}, {record.made_on}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from labkit.contract.answer import Wire, is_blank
@@ -15,16 +16,25 @@ from labkit.exercises.kinds.outcomes import failed, not_attempted, passed, wrong
 from labkit.exercises.spec import Exercise
 
 # A check looks at one Axes (wire form) and the givens; it returns a remark, or None if content.
-Check = Callable[[dict[str, Any], Givens], tuple[Code, str] | None]
+Axes = dict[str, Any]
+Check = Callable[[Axes, Givens], tuple[Code, str] | None]
+Panels = Callable[[list[Axes], Givens], tuple[Code, str] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class FigureKind:
-    """`doc` describes the figure for the stub; `checks` run in order, the first remark counts."""
+    """`doc` describes the figure for the stub; `checks` run in order, the first remark counts.
+
+    A check gets one Axes in wire form (`contract.figure`); `kinds.axes` has the usual ones, for
+    log axes, labels, bars, timelines, error bars and annotations. The Axes is the fullest one.
+    `panels` looks at all of them, in reading order, before `checks`: for a figure of several
+    Axes, of which `checks` then look at none.
+    """
 
     signature: str
     doc: str
-    checks: tuple[Check, ...]
+    checks: tuple[Check, ...] = ()
+    panels: tuple[Panels, ...] = ()
     name: str = "figure"
 
     def stub(self, exercise: Exercise) -> str:
@@ -48,6 +58,8 @@ class FigureKind:
         if is_blank(answer):
             return not_attempted(exercise)
         wanted = "the Matplotlib Axes that holds the plot"
+        if self.panels:
+            wanted = "the Matplotlib Figure that holds the plots"
         axes = answer.get("axes")
         if answer.get("kind") != "figure" or not isinstance(axes, list):
             return wrong_type(exercise, answer, wanted)
@@ -55,13 +67,13 @@ class FigureKind:
         if not drawn:
             return failed(exercise, Code.SERIES_MISSING, "The figure holds no Axes.")
         fullest = max(drawn, key=_artists)
-        counts = [(len(_list(fullest, kind)), kind) for kind in ("lines", "bars")]
-        drawn_are = " and ".join(f"{count} {kind}" for count, kind in counts if count)
-        shown = f"Axes with {drawn_are or 'nothing in it'}"
-        for check in self.checks:
+        shown = _shown(fullest) if not self.panels else " | ".join(map(_shown, drawn[:4]))
+        looks = [*(partial(look, drawn) for look in self.panels)]
+        looks += [partial(look, fullest) for look in self.checks]
+        for look in looks:
             try:
-                found = check(fullest, givens)
-            except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+                found = look(givens)
+            except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError):
                 # Only a forged figure message lacks the fields that `encode_figure` writes.
                 return failed(exercise, Code.TYPE, "The figure's data cannot be read.", shown)
             if found is not None:
@@ -69,10 +81,17 @@ class FigureKind:
         return passed(exercise, shown)
 
 
-def _artists(ax: dict[str, Any]) -> int:
-    return sum(len(_list(ax, key)) for key in ("lines", "points", "bars"))
+def _shown(ax: Axes) -> str:
+    counts = [(len(_list(ax, kind)), kind) for kind in ("lines", "bars", "errors")]
+    names = {"errors": "error bars"}
+    found = " and ".join(f"{count} {names.get(kind, kind)}" for count, kind in counts if count)
+    return f"Axes with {found or 'nothing in it'}"
 
 
-def _list(ax: dict[str, Any], key: str) -> list[Any]:
+def _artists(ax: Axes) -> int:
+    return sum(len(_list(ax, key)) for key in ("lines", "points", "bars", "errors"))
+
+
+def _list(ax: Axes, key: str) -> list[Any]:
     value = ax.get(key)
     return value if isinstance(value, list) else []

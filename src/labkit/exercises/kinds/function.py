@@ -6,20 +6,23 @@ draw.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from labkit.contract.answer import Wire, decode_array, is_blank
+from labkit.contract.answer import Wire, is_blank
+from labkit.contract.arrays import argument
 from labkit.contract.codes import Code
 from labkit.contract.givens import Givens
 from labkit.contract.outcome import Outcome
-from labkit.contract.probe import Call, Probe, run_probe
+from labkit.contract.probe import Call, Probe, results_of, run_probe
+from labkit.exercises.kinds.leaves import decoded, how_far, numbers, same
 from labkit.exercises.kinds.outcomes import error, failed, not_attempted, passed, wrong_type
 from labkit.exercises.spec import Exercise
 
 Args = tuple[Any, ...]
+# Looks at a call's arguments and its result, both with NumPy arrays; a remark, or None if content.
+Property = Callable[[Args, Any], tuple[Code, str] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,18 @@ class FunctionKind:
     `edges(givens)` adds calls that any right answer must survive; `describe(args)` says in words
     what a call is about, without its numbers; `special(args)` tells calls, such as those with an
     array, that are looked at only when all the others are right; `plain` names those others.
-    `pack(givens)` makes the arguments where they are not givens one by one (a dict of them).
+    `pack(givens)` makes the arguments where they are not givens one by one (a dict of them, an
+    array message from `encode`, or a recipe from `contract.arrays.drawn`).
+
+    Results may be numbers, arrays, and lists or tuples of these. Numbers lie within `rel_tol` of
+    the reference's, or within `abs_tol`; arrays of integers are equal to the last bit.
+
+    `properties` must hold of every result beside that, `kinds.arrays` has the usual ones. With
+    `compare` False they alone decide, for exercises with many right answers; the reference is
+    then only an example. `memory` limits what one call may take, in bytes: a call that takes more
+    fails with Code.MEMORY_LIMIT, in the notebook (counted by tracemalloc) and in grading (an
+    address-space limit). Choose a size where the wrong way needs several times as much, and the
+    right one less than a quarter.
     """
 
     signature: str
@@ -41,6 +55,10 @@ class FunctionKind:
     rel_tol: float = 0.005  # a rounded result is a right result
     plain: str = "plain numbers"
     pack: Callable[[Givens], Args] | None = None
+    abs_tol: float = 1e-12
+    properties: tuple[Property, ...] = ()
+    compare: bool = True
+    memory: int | None = None
     name: str = "function"
 
     def stub(self, exercise: Exercise) -> str:
@@ -52,7 +70,7 @@ class FunctionKind:
         pack = self.pack or (lambda g: tuple(g[name] for name in self.arguments))
         calls: list[Call] = [("", pack(g)) for g in givens]
         calls += [("", args) for args in self.edges(givens[0])]
-        return Probe(exercise.id, tuple(calls))
+        return Probe(exercise.id, tuple(calls), memory=self.memory)
 
     def judge(
         self,
@@ -72,66 +90,117 @@ class FunctionKind:
             return error(exercise, "The function could not be called: no results came back.")
         if all(is_blank(result) for result in results):
             return not_attempted(exercise)
-        right = run_probe(exercise.reference(givens), probe)
-        wrong = [
-            i
-            for i, (result, good) in enumerate(zip(results, right, strict=True))
-            if not self._same(result, good)
-        ]
-        if not wrong:
-            return passed(exercise, f"{len(right)} of {len(right)} calls right")
-        code, says = self._diagnose(exercise, givens, probe, results, right, wrong)
-        tally = f"{len(right) - len(wrong)} of {len(right)} calls right"
+        trial = _Trial(self, exercise, givens, probe, results)
+        if not trial.wrong:
+            return passed(exercise, f"{len(results)} of {len(results)} calls right")
+        code, says = trial.diagnose()
+        tally = f"{len(results) - len(trial.wrong)} of {len(results)} calls right"
         return failed(exercise, code, says, tally)
 
-    def _diagnose(
+
+class _Trial:
+    """One answer's results beside the right ones. `wrong` are the numbers of the wrong calls."""
+
+    def __init__(
         self,
+        kind: FunctionKind,
         exercise: Exercise,
         givens: Givens,
         probe: Probe,
         results: Sequence[Wire],
-        right: Sequence[Wire],
-        wrong: Sequence[int],
-    ) -> tuple[Code, str]:
-        """Plain numbers first: an error on an array must not hide the mistake behind it."""
-        plain = [i for i, (_, args) in enumerate(probe.calls) if not self.special(args)]
-        among_plain = [i for i in wrong if i in plain]
-        looked_at = plain if among_plain else range(len(probe.calls))
-        for mistake in exercise.mistakes:
-            theirs = run_probe(mistake.value(givens), probe)
-            if all(self._same(results[i], theirs[i]) for i in looked_at):
+    ) -> None:
+        self.kind, self.exercise, self.givens, self.probe = kind, exercise, givens, probe
+        self.results = results
+        calls = range(len(probe.calls))
+        self.right = run_probe(exercise.reference(givens), probe) if kind.compare else None
+        self.remarks = {i: found for i in calls if (found := self._properties(i)) is not None}
+        self.wrong = [i for i in calls if i in self.remarks or not self._is_right(i)]
+
+    def _is_right(self, i: int) -> bool:
+        return self.right is None or self._same(self.results[i], self.right[i])
+
+    def _same(self, left: Wire, right: Wire) -> bool:
+        return same(left, right, self.kind.rel_tol, self.kind.abs_tol)
+
+    def _properties(self, i: int) -> tuple[Code, str] | None:
+        """The first property that this call's result breaks."""
+        if not self.kind.properties:
+            return None
+        kind = self.results[i].get("kind")
+        if kind in ("raised", "memory", "blank", "none"):
+            return None if self.right is not None else (Code.OTHER, "A call gives no result.")
+        args = tuple(argument(arg) for arg in self.probe.calls[i][1])
+        result = decoded(self.results[i])
+        for holds in self.kind.properties:
+            try:
+                found = holds(args, result)
+            except (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError):
+                found = Code.TYPE, "The result is not what the docstring promises."
+            if found is not None:
+                return found
+        return None
+
+    def diagnose(self) -> tuple[Code, str]:
+        """Plain calls first: an error on an array must not hide the mistake behind it."""
+        special = self.kind.special
+        plain = [i for i, (_, args) in enumerate(self.probe.calls) if not special(args)]
+        among_plain = [i for i in self.wrong if i in plain]
+        looked_at = plain if among_plain else list(range(len(self.probe.calls)))
+        greedy = [i for i in self.wrong if self._took_too_much(i)]
+        if greedy and len(greedy) == len(self.wrong):
+            return self._memory(greedy[0])
+        for mistake in self.exercise.mistakes:
+            made = mistake.value(self.givens)
+            if made is not None and self._made_by(made, looked_at):
                 return mistake.code, mistake.says
         if among_plain:
-            return self._remark(probe, results, right, among_plain, len(wrong) == len(results))
-        return self._special_remark(probe, results, wrong)
+            return self._remark(among_plain, len(self.wrong) == len(self.results))
+        return self._special_remark()
 
-    def _special_remark(
-        self, probe: Probe, results: Sequence[Wire], wrong: Sequence[int]
-    ) -> tuple[Code, str]:
+    def _made_by(self, function: Callable[..., Any], looked_at: list[int]) -> bool:
+        """Whether this wrong function gives the same results; stops at the first other one."""
+        chosen = tuple(self.probe.calls[i] for i in looked_at)
+        asked = Probe(self.probe.exercise, chosen, memory=self.probe.memory)
+        theirs = results_of(function, asked)
+        return all(self._same(self.results[i], next(theirs)) for i in looked_at)
+
+    def _took_too_much(self, i: int) -> bool:
+        result = self.results[i]
+        over = result.get("kind") == "memory" or result.get("ename") == "MemoryError"
+        return self.kind.memory is not None and over
+
+    def _memory(self, i: int) -> tuple[Code, str]:
+        says = {m.code: m.says for m in self.exercise.mistakes}.get(Code.MEMORY_LIMIT)
+        limit = (self.kind.memory or 0) / 2**20
+        about = self.kind.describe(self.probe.calls[i][1])
+        return Code.MEMORY_LIMIT, says or (
+            f"On {about} one call takes more memory than the {limit:,.0f} MiB it may. "
+            "Never hold the whole matrix: work through it in blocks."
+        )
+
+    def _special_remark(self) -> tuple[Code, str]:
         """The plain calls are right; an array or another special call is not."""
-        about = self.describe(probe.calls[wrong[0]][1])
-        bad = results[wrong[0]]
+        first = self.wrong[0]
+        about = self.kind.describe(self.probe.calls[first][1])
+        bad = self.results[first]
+        if first in self.remarks:
+            return self.remarks[first]
         if bad.get("kind") != "raised":
-            return Code.OTHER, f"Right on {self.plain}, wrong on {about}."
+            return Code.OTHER, f"Right on {self.kind.plain}, wrong on {about}."
         name, text = str(bad.get("ename"))[:60], str(bad.get("evalue"))[:160]
+        if name == "TimeLimit":
+            return Code.NO_END, f"On {about} it had not come back when time was up."
         if "array" in about:
             return Code.SCALAR_ONLY, (
-                f"Right on {self.plain}, but on {about} it raises {name}. "
+                f"Right on {self.kind.plain}, but on {about} it raises {name}. "
                 "`if` and min() decide once; np.minimum decides for each number of an array."
             )
-        return Code.RAISES, f"Right on {self.plain}, but on {about} it raises {name}: {text}"
+        return Code.RAISES, f"Right on {self.kind.plain}, but on {about} it raises {name}: {text}"
 
-    def _remark(
-        self,
-        probe: Probe,
-        results: Sequence[Wire],
-        right: Sequence[Wire],
-        wrong: Sequence[int],
-        everywhere: bool,
-    ) -> tuple[Code, str]:
+    def _remark(self, wrong: Sequence[int], everywhere: bool) -> tuple[Code, str]:
         """`wrong` are the plain calls that fail; `everywhere`: all the others fail as well."""
-        first = wrong[0]
-        about = self.describe(probe.calls[first][1])
+        results = self.results
+        about = self.kind.describe(self.probe.calls[wrong[0]][1])
         kinds = {str(results[i].get("kind")) for i in wrong}
         if kinds == {"none"}:
             return Code.RETURNS_NONE, "The function returns None. Is a `return` missing?"
@@ -140,72 +209,29 @@ class FunctionKind:
         for i in wrong:
             if results[i].get("kind") == "raised":
                 name, text = str(results[i].get("ename"))[:60], str(results[i].get("evalue"))[:160]
-                where = self.describe(probe.calls[i][1])
+                where = self.kind.describe(self.probe.calls[i][1])
+                if name == "TimeLimit":
+                    return Code.NO_END, f"On {where} it had not come back when time was up."
                 return Code.RAISES, f"On {where} the function raises {name}: {text}"
-        numbers = [r.get("number") for r in results if r.get("kind") == "quantity"]
-        if len(numbers) > 2 and len(set(map(str, numbers))) == 1 and not _constant(right):
+        for i in wrong:
+            if i in self.remarks:
+                return self.remarks[i]
+        if self._typed():
             return Code.TYPED_CONSTANT, (
                 "The function returns the same number for every input. "
                 "It must compute the answer from its arguments."
             )
-        far = _how_far(results[first], right[first])
+        far = "" if self.right is None else how_far(results[wrong[0]], self.right[wrong[0]])
         if not everywhere:
             return Code.OTHER, f"Right on some calls, wrong on {about}. {far}"
         return Code.OTHER, f"Wrong on every call. {far}"
 
-    def _same(self, left: Wire, right: Wire) -> bool:
-        if left.get("kind") == "raised" or right.get("kind") == "raised":
-            return left.get("kind") == right.get("kind") and left.get("ename") == right.get("ename")
-        a, b = _values(left), _values(right)
-        if a is None or b is None:
-            return a is b and left.get("kind") == right.get("kind")
-        return len(a) == len(b) and all(
-            math.isclose(x, y, rel_tol=self.rel_tol, abs_tol=1e-12)
-            for x, y in zip(a, b, strict=True)
-        )
+    def _typed(self) -> bool:
+        """The same number, or the same numbers, for every call although the right ones differ."""
+        given = [numbers(r) for r in self.results]
+        got = [str(found) for found in given if found]
+        good = [str(numbers(r)) for r in self.right or []]
+        return len(got) > 2 and len(set(got)) == 1 and len(set(good)) > 1
 
 
-def _values(wire: Wire) -> list[float] | None:
-    """The numbers of a result, flattened; None where it holds something else."""
-    kind = wire.get("kind")
-    if kind == "quantity" and isinstance(wire.get("number"), (int, float)):
-        return [float(wire["number"])]
-    if kind == "array":
-        array = decode_array(wire)
-        return None if array is None else [float(x) for x in array.ravel()]
-    if kind == "list" and isinstance(wire.get("items"), list):
-        flat: list[float] = []
-        for item in wire["items"]:
-            inner = _values(item) if isinstance(item, dict) else None
-            if inner is None:
-                return None
-            flat += inner
-        return flat
-    return None
-
-
-def _constant(results: Sequence[Wire]) -> bool:
-    return len({str(r.get("number")) for r in results if r.get("kind") == "quantity"}) <= 1
-
-
-def _how_far(result: Wire, right: Wire) -> str:
-    """How far off a result is, as a factor only: the right number stays hidden."""
-    got, good = _values(result), _values(right)
-    if not got or not good or len(got) != len(good) or good[0] == 0 or got[0] == 0:
-        return "Check what it returns, and in which unit."
-    ratio = got[0] / good[0]
-    if ratio < 0:
-        return "The sign is wrong."
-    if 2 / 3 <= ratio <= 1.5:
-        side = "large" if ratio > 1 else "small"
-        off = abs(ratio - 1)
-        if off < 0.0005:
-            return "The result is close but not exact: something small is missing, or too much."
-        if off < 0.05:
-            return f"The result is {off:.1%} too {side}: is it rounded?"
-        return f"The result is {off:.0%} too {side}."
-    times = ratio if ratio > 1 else 1 / ratio
-    side = "large" if ratio > 1 else "small"
-    if times > 1e4:
-        return f"The result is about {times:.0e} times too {side}: check the units."
-    return f"The result is about {times:.2g} times too {side}."
+__all__ = ["Args", "FunctionKind", "Property"]

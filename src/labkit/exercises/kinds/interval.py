@@ -1,0 +1,116 @@
+"""A confidence interval, computed from samples that are given (often the learner's own).
+
+Right methods differ a little: another seed of a bootstrap, or Student's t beside it. Wrong ones
+differ more: unpaired, one-sided, a standard deviation for a standard error. Each end is compared
+in units of the right interval's width, so that a shift counts as much as a wrong width.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from labkit.contract.answer import Wire, is_blank
+from labkit.contract.codes import Code
+from labkit.contract.givens import Givens
+from labkit.contract.outcome import Outcome
+from labkit.contract.probe import Probe
+from labkit.contract.view import number
+from labkit.exercises.kinds.leaves import numbers
+from labkit.exercises.kinds.outcomes import failed, not_attempted, passed, wrong_type
+from labkit.exercises.spec import Exercise
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalKind:
+    """The answer is (low, high) in `unit`: a tuple, list or array of two plain numbers.
+
+    The exercise's reference(givens) is one interval, or a tuple of intervals where several methods
+    are right (`intervals.paired_t` and `intervals.paired_bootstrap`). An end may miss a right one
+    by `tolerance` times that interval's width; the default forgives another seed of a bootstrap
+    with 1,000 resamples or more (its ends move by 4 % of the width) and no wrong method that
+    changes the width by a quarter. Known mistakes are intervals too, from `kinds.intervals`;
+    collisions are redrawn except for tier OWN, where the record is what it is.
+    """
+
+    unit: str = ""
+    tolerance: float = 0.09
+    name: str = "interval"
+
+    def stub(self, exercise: Exercise) -> str:
+        """The blank: one pair."""
+        return f"{exercise.answer_name} = ...  # (low, high)"
+
+    def probe(self, exercise: Exercise, givens: Sequence[Givens]) -> Probe | None:
+        """No calls: the two numbers decide."""
+        return None
+
+    def same(self, left: Any, right: Any) -> bool:
+        """Whether two answers cannot be told apart."""
+        return any(
+            self._near(one, other) or self._near(other, one)
+            for one in _several(left)
+            for other in _several(right)
+        )
+
+    def _near(self, got: Interval, right: Interval) -> bool:
+        room = self.tolerance * abs(right[1] - right[0])
+        return all(abs(a - b) <= room for a, b in zip(got, right, strict=True))
+
+    def judge(
+        self,
+        exercise: Exercise,
+        givens: Givens,
+        answer: Wire,
+        probe: Probe | None,
+        results: Sequence[Wire] | None,
+    ) -> Outcome:
+        """Pass near a right interval; else the known mistake; else what is wrong with it."""
+        if is_blank(answer):
+            return not_attempted(exercise)
+        got = numbers(answer) if answer.get("kind") in ("list", "array") else None
+        if got is None or len(got) != 2:
+            return wrong_type(exercise, answer, f"a pair (low, high) in {self.unit or 'numbers'}")
+        if not all(math.isfinite(x) for x in got):
+            return failed(exercise, Code.NOT_FINITE, "An end is infinite or not a number (NaN).")
+        ends = (got[0], got[1])
+        shown = f"{number(ends[0], 4)} … {number(ends[1], 4)} {self.unit}".rstrip()
+        rights = _several(exercise.reference(givens))
+        if any(self._near(ends, right) for right in rights):
+            return passed(exercise, shown)
+        if ends[0] > ends[1]:
+            return failed(exercise, Code.ENDS_SWAPPED, "The lower end comes first.", shown)
+        for mistake in exercise.mistakes:
+            made = mistake.value(givens)
+            if made is not None and any(self._near(ends, wrong) for wrong in _several(made)):
+                return failed(exercise, mistake.code, mistake.says, shown)
+        code, says = _remark(ends, rights[0])
+        return failed(exercise, code, says, shown)
+
+
+def _several(value: Any) -> tuple[Interval, ...]:
+    """One interval or several, as a tuple of them."""
+    return (value,) if isinstance(value[0], (int, float)) else tuple(value)
+
+
+def _remark(got: Interval, right: Interval) -> tuple[Code, str]:
+    """What can be said of a wrong interval: its middle first, then its width."""
+    width, wanted = got[1] - got[0], right[1] - right[0]
+    shift = abs(sum(got) - sum(right)) / 2
+    if width == 0:
+        return Code.MAGNITUDE, "Both ends are the same number: that is an estimate, no interval."
+    if shift > 0.5 * wanted:
+        if abs(sum(got) + sum(right)) / 2 < 0.1 * wanted:
+            return Code.SIGN, "The sign is wrong: subtract the other way round."
+        return Code.MAGNITUDE, "Its middle is not the mean that is asked. Look at that one first."
+    if shift > 0.1 * wanted:
+        return Code.CLOSE, "Its middle is a little off the mean that is asked."
+    ratio = width / wanted
+    side = "wide" if ratio > 1 else "narrow"
+    return Code.MAGNITUDE, (
+        f"Its middle is right, but it is {max(ratio, 1 / ratio):.2g} times too {side}."
+    )
