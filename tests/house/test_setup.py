@@ -45,7 +45,9 @@ def test_a_name_that_is_no_command_is_told_the_usage(root: Path) -> None:
         check=False,
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "usage: python -m tools.setup lab|test|setup|test-heavy|bench|wheel|lock\n"
+    assert (
+        done.stderr == "usage: python -m tools.setup lab|test|setup|test-heavy|bench|wheel|lock\n"
+    )
 
 
 def test_the_set_up_itself_uses_the_standard_library_alone(root: Path) -> None:

@@ -32,7 +32,7 @@ def as_python(calibration: Calibration, as_of: date) -> str:
         f"({rows}), sources {', '.join(calibration.sources)} of benchmarks/data/measurements.csv."
     )
     words = "\n".join(textwrap.wrap(words, _WIDTH, break_on_hyphens=False))
-    lines = [_HEADER.format(words=words), "", "FITTED: Mapping[str, float] = {"]
+    lines = [_HEADER.format(words=words), "FITTED: Mapping[str, float] = {"]
     lines += [
         f'    "{name}": {_number(calibration.values[name])},'
         for name in PRIORS

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-
 FITTED: Mapping[str, float] = {
     "compiled.mbu.hbm": 0.7531,
     "compiled.mbu.gddr": 0.8907,
