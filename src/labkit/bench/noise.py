@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from fnmatch import fnmatchcase
 
 from labkit.bench.registry import BENCHES
 from labkit.bench.sampling import CPU_SHARE_LIMIT, SPREAD_LIMIT, spread
@@ -74,7 +75,7 @@ def complaints(record: Record) -> list[Complaint]:
         complaint
         for judge in (_scattered, _waited, _slow_read)
         for complaint in judge(record)
-        if complaint.series not in spared
+        if not any(fnmatchcase(complaint.series, pattern) for pattern in spared)
     ]
     return sorted(found, key=lambda complaint: -complaint.excess)
 
