@@ -111,7 +111,9 @@ def reference_passes(case: Case) -> Iterator[str]:
     reference = case.exercise.reference(case.givens())
     if isinstance(reference, (set, frozenset)):
         answers: list[Any] = sorted(reference)
-    elif isinstance(reference, (int, float, str)) or callable(reference):
+    elif case.exercise.kind.name == "interval" and not isinstance(reference[0], (int, float)):
+        answers = list(reference)
+    elif isinstance(reference, (int, float, str, tuple, dict)) or callable(reference):
         answers = [reference]
     else:
         return  # a figure or a record: the solution speaks for it
@@ -251,6 +253,8 @@ def _prove_exercise(
     found = [(exercise.id, says) for says in draws_differ(material, exercise, learners)]
     if exercise.tier in (Tier.CORE, Tier.OWN):
         learners = learners[:1]  # the numbers are the same for every learner
+    if getattr(exercise.kind, "memory", None):
+        learners = learners[:3]  # what needs much memory the wrong way takes seconds the right way
     for rule in RULES:
         said: dict[str, str] = {}
         for learner in learners:

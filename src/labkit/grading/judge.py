@@ -141,7 +141,7 @@ class _Case:
             except LabkitError:
                 continue  # as above
             if probe is not None:
-                found[name] = probe
+                found[name] = replace(probe, hidden=True)
         return found
 
     def forbidden(self, exercise: Exercise) -> str | None:
@@ -229,7 +229,7 @@ def _wordless(result: Wire) -> Wire:
         return {"kind": "other", "type": name if name in _PLAIN_TYPES else "object"}
     if kind == "not-finite":
         return {"kind": "not-finite", "text": "nan"}
-    return result
+    return result  # what watchers and comparisons read as numbers; it is never shown
 
 
 def _unanswered(case: _Case, exercise: Exercise, transcript: Transcript) -> Outcome:

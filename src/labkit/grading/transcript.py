@@ -17,6 +17,7 @@ from labkit.contract.paths import valid_exercise
 MAX_ATTEMPTS = 100
 MAX_ERRORS = 200
 MAX_IDS = 200
+MAX_RESULTS = 200_000
 
 
 class End(StrEnum):
@@ -54,10 +55,12 @@ class Answer:
 
     @property
     def blank(self) -> bool:
-        """Whether nothing was filled in: `...`, or a function that returns `...` for every call."""
-        if self.results:
-            return all(is_blank(result) for result in self.results)
-        return is_blank(self.wire)
+        """Whether nothing was filled in: `...`, or a function that returns `...` for every call.
+
+        Of a class: `...` for every call beside those that build an instance.
+        """
+        made = [result for result in self.results or () if result.get("kind") != "new"]
+        return all(map(is_blank, made)) if made else is_blank(self.wire)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,24 @@ class Transcript:
 
 
 @dataclass(slots=True)
+class _Attempt:
+    """An answer whose results are still coming, in parts."""
+
+    wire: Wire = field(default_factory=dict)
+    cell: str = ""
+    came: list[Wire] = field(default_factory=list)
+    complete: bool = False
+    stopped: str = ""
+
+    def answer(self) -> Answer:
+        """What has come of it. Parts without an end are as good as a stop."""
+        if not self.complete and not self.came:
+            return Answer(self.wire, self.cell)
+        stopped = self.stopped or ("" if self.complete else "crash")
+        return Answer(self.wire, self.cell, tuple(self.came), stopped)
+
+
+@dataclass(slots=True)
 class Scribe:
     """Builds a transcript from messages, in the order of their arrival."""
 
@@ -87,7 +108,7 @@ class Scribe:
     done: bool = False
     out_of_time: bool = False
     last_cell: str = ""
-    _attempts: dict[str, list[Answer]] = field(default_factory=dict)
+    _attempts: dict[str, list[_Attempt]] = field(default_factory=dict)
     _errors: list[CellError] = field(default_factory=list)
     _notes: dict[str, None] = field(default_factory=dict)
 
@@ -107,7 +128,10 @@ class Scribe:
         """What has been taken so far."""
         return Transcript(
             end=end,
-            attempts={key: tuple(value) for key, value in self._attempts.items()},
+            attempts={
+                key: tuple(attempt.answer() for attempt in value)
+                for key, value in self._attempts.items()
+            },
             errors=tuple(self._errors),
             last_cell=self.last_cell,
             notes=tuple(self._notes),
@@ -140,29 +164,35 @@ class Scribe:
         if len(attempts) >= MAX_ATTEMPTS:
             self.note(f"{exercise} was checked more than {MAX_ATTEMPTS} times.")
             del attempts[0]
-        attempts.append(Answer(wire, clean(message.get("cell"), 80)))
+        attempts.append(_Attempt(wire, clean(message.get("cell"), 80)))
         return True
 
     def _results(self, message: dict[str, Any]) -> bool:
         results = message.get("results")
         if not isinstance(results, list) or not all(isinstance(r, dict) for r in results):
             return False
-        return self._complete(message.get("id"), tuple(results), "")
+        waiting = self._waiting(message.get("id"))
+        if waiting is None or len(waiting.came) + len(results) > MAX_RESULTS:
+            return False
+        waiting.came += results
+        waiting.complete = message.get("more") is not True
+        return True
 
     def _stopped(self, message: dict[str, Any]) -> bool:
         how = message.get("how")
-        if how not in ("time", "crash", "fork"):
+        waiting = self._waiting(message.get("id"))
+        if how not in ("time", "crash", "fork") or waiting is None:
             return False
-        return self._complete(message.get("id"), (), how)
+        waiting.stopped, waiting.complete = how, True
+        return True
 
-    def _complete(self, exercise: object, results: tuple[Wire, ...], stopped: str) -> bool:
-        """Add what the calls gave to the attempt that waits for it."""
+    def _waiting(self, exercise: object) -> _Attempt | None:
+        """The attempt to which results belong: the last one, unless all of its results came."""
         attempts = self._attempts.get(exercise) if isinstance(exercise, str) else None
         if not attempts:
-            return False
-        if attempts[-1].results is None:
-            attempts[-1] = Answer(attempts[-1].wire, attempts[-1].cell, results, stopped)
-        return True
+            return None
+        # What is sent after the end, by code that forges it, goes nowhere.
+        return _Attempt() if attempts[-1].complete else attempts[-1]
 
     def _error(self, message: dict[str, Any]) -> bool:
         if len(self._errors) < MAX_ERRORS:
@@ -179,7 +209,7 @@ class Scribe:
             return True
         self.note(f"An answer to {exercise} is larger than 1 MiB and was not read.")
         self._attempts.setdefault(exercise, []).append(
-            Answer({"kind": "other", "type": "answer of more than 1 MiB"})
+            _Attempt({"kind": "other", "type": "answer of more than 1 MiB"})
         )
         return True
 

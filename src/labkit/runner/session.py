@@ -15,9 +15,9 @@ from typing import Any
 from labkit.contract.answer import Wire, encode, is_blank
 from labkit.contract.errors import LabkitError
 from labkit.contract.givens import Givens
-from labkit.contract.probe import Probe, run_probe
 from labkit.runner.channel import Channel
 from labkit.runner.job import Job
+from labkit.runner.serving import serve, timed_out
 
 _UNREADABLE: Wire = {"kind": "other", "type": "unreadable object"}
 
@@ -70,7 +70,7 @@ class Session:
             self._channel.send({"t": "stopped", "id": exercise, "n": self._asked, "how": "fork"})
             return
         if child == 0:
-            self._serve(exercise, function, self._asked)
+            serve(self._channel, exercise, function, self._asked, self.job.limits.probe_s)
         try:
             _, status = os.waitpid(child, 0)
         except ChildProcessError:
@@ -80,28 +80,8 @@ class Session:
             os.waitpid(child, 0)
             raise
         if status:
-            how = "time" if os.WIFSIGNALED(status) and os.WTERMSIG(status) == 14 else "crash"
+            how = "time" if timed_out(status) else "crash"
             self._channel.send({"t": "stopped", "id": exercise, "n": self._asked, "how": how})
-
-    def _serve(self, exercise: str, function: Any, number: int) -> None:
-        """In the fork: fetch the probe, make the calls, send the results, end."""
-        try:
-            self._channel.owner = os.getpid()
-            # The default action ends the process even inside one endless C call.
-            signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            signal.setitimer(signal.ITIMER_REAL, self.job.limits.probe_s)
-            self._channel.send({"t": "ask", "id": exercise, "n": number})
-            message = self._channel.receive()
-            while message.get("n") != number:  # a probe whose fork died before reading it
-                message = self._channel.receive()
-            if message.get("probe") is not None:
-                results = run_probe(function, Probe.from_json(message["probe"]))
-                self._channel.send(
-                    {"t": "results", "id": exercise, "n": number, "results": results}
-                )
-            os._exit(0)
-        finally:
-            os._exit(1)
 
 
 def _encode(answer: object) -> Wire:
