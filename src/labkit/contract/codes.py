@@ -101,14 +101,22 @@ class Code(StrEnum):
     BLOCK_COUNT = "block-count"  # too many or too few blocks for so many tokens
     REFUSED = "refused"  # says no where there is room
     SLOWER = "slower"  # needs more steps than the rule allows
+    HALF_DONE = "half-done"  # a call that was refused has taken something all the same
+    NOT_SHARED = "not-shared"  # a copy where the original was to be shared
 
     # Numbers in few bits
     PER_TENSOR = "per-tensor"  # one scale where each channel or group has its own
+    PER_CHANNEL = "per-channel"  # one scale a row where each group has its own
     WRONG_AXIS = "wrong-axis"
     ASYMMETRIC = "asymmetric"  # a range of 256 levels where the symmetric one has 255
     TRUNCATED = "truncated"  # cut off where rounding is asked
     NOT_CLIPPED = "not-clipped"
     ERROR_BOUND = "error-bound"  # |w - w_hat| above half a step
+    SCALES_FORGOTTEN = "scales-forgotten"  # the integers' bits alone
+    ZERO_FORGOTTEN = "zero-forgotten"  # the scale counted, the zero point not
+    PER_WEIGHT = "per-weight"  # a scale for each weight, not for each group
+    HEAD_QUANTIZED = "head-quantized"  # the vocabulary tables in the small format as well
+    GRID_IGNORED = "grid-ignored"  # a copy that was rounded already, taken for the original
     DTYPE = "dtype"  # right numbers, stored in the wrong type
     SHAPE = "shape"
 
