@@ -1,7 +1,4 @@
-"""The columns of a sweep while they are filled, and the table made of them.
-
-Imports pandas: `sweep` imports this module when it is called.
-"""
+"""The columns of a sweep while they are filled, and the table made of them."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from labkit.sizing.grid import BOUNDS, Loads, evaluate
 from labkit.sizing.grid_refusals import BLOCKING_MASK, CODES, price_of, refusal_arrays
@@ -17,6 +13,7 @@ from labkit.sizing.inputs import SLO
 from labkit.sizing.lanes import Lane, stack
 
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import NDArray
 
 _BANDS = ("ttft_ms", "tpot_ms", "output_tokens_per_s", "usd_per_million_output_tokens")
@@ -122,11 +119,15 @@ class Table:
             "refusal": _categories(self.first, [str(code) for code in CODES]),
             "refusals": _joined(self.mask),
         }
+        import pandas as pd
+
         return pd.DataFrame(columns, copy=False)
 
 
 def _categories(codes: Any, names: Sequence[str]) -> Any:
     """A column of names, stored as indices into them; -1 is a missing one."""
+    import pandas as pd
+
     return pd.Categorical.from_codes(codes, pd.Index(list(names)))
 
 
