@@ -36,6 +36,7 @@ _NAMES = {
     "FLOP": "flop", "FLOPs": "flop", "flop": "flop", "flops": "flop",
     "s": "second", "sec": "second", "second": "second", "seconds": "second",
     "x": "item", "seq": "item", "seqs": "item", "sequences": "item", "sequence": "item",
+    "step": "item", "steps": "item", "block": "item", "blocks": "item",
     "fraction": "item", "weight": "item", "weights": "item", "param": "item", "params": "item",
 }  # fmt: skip
 _SECONDS = {"min": 60.0, "h": 3600.0, "hour": 3600.0, "hours": 3600.0, "day": 86400.0}
