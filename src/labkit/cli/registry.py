@@ -37,6 +37,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("validate", "validate", "validate", SIZE, "Hold the engine to published rows."),
     Command("catalog", "catalog", "app", SIZE, "Show or check the facts, with source and age."),
     Command("bench", "bench", "bench", SIZE, "Measure this machine, or replay a recording."),
+    Command("engine", "engine", "app", SIZE, "List or install engines that serve the model."),
     Command("grade", "grade", "grade", TEACH, "Grade submissions in the sandbox."),
     Command("release", "release", "release", TEACH, "Pack the course for learners."),
     Command("dev", "dev", "app", TEACH, "Build the labs and prove their exercises."),
