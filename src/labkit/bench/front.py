@@ -134,7 +134,7 @@ def attention(replay: bool | None = None, quick: bool = False) -> Record:
     """SDPA's back ends against sequence length, and what one decode step of SmolLM2 consists of.
 
     Causal self-attention of one sequence in SmolLM2's shape (9 heads of 64) at 512 to 4,096 tokens,
-    quick 256 to 1,024. On a CPU in FP32 and in process-CPU time; on a GPU in BF16 and wall time.
+    quick 512 to 2,048. On a CPU in FP32 and in process-CPU time; on a GPU in FP16 and wall time.
     About 60 s, quick 20 s.
 
     Series (ms): sdpa.B.nN for each back end B that exists here and each length N; profile.step
@@ -151,9 +151,10 @@ def attention(replay: bool | None = None, quick: bool = False) -> Record:
       beyond q, k and v, the output included; null where the device does not tell),
       "max_difference" (absolute, to math; 0 for math itself), each a list along "lengths", and
       "agrees" (all within the tolerance).
-      profile {"context_tokens", "step_ms" (median without the profiler), "profiled_ms" (median
-      with it), "kernel_ms" (of that, in operators that compute; on a GPU, in its kernels),
-      "host_share" (1 - kernel_ms / profiled_ms: Python, dispatch, views), "calls" (operator calls
+      profile {"context_tokens", "step_ms" (median without the profiler), "profiled_ms" (wall
+      time with it, the fastest of five), "kernel_ms" (of that, in operators that compute; on a GPU, in its kernels),
+      "host_share" (1 - kernel_ms / profiled_ms: Python, dispatch, views; both null on MPS, where
+      nobody tells), "calls" (operator calls
       of one step), "kinds" (different operators), "operators": the ten with most time of their own
       [{"name", "calls", "self_ms", "share" (of all operators' own CPU time), "computes"}],
       "gpu_kernels" (the same, of a GPU's kernels; empty on a CPU)}.
@@ -212,18 +213,19 @@ def quantization(replay: bool | None = None, quick: bool = False) -> Record:
     Facts:
     formats {F: {label, kind, bits, bits_per_weight (scales included), embedding, weight_bytes (all
     weights as this format stores them; each is read once per token), file_bytes (its GGUF file, or
-    None), held_bytes (what torch held while it was scored), emulated, nll (nats per token, one mean
-    per window), perplexity}};
+    None), held_bytes (what torch holds while timing it, else while scoring it), emulated, nll
+    (nats per token, one mean per window), perplexity}};
     kv {fp32, int8, fp8: {label, bytes_per_token, nll, perplexity, attention_error (relative error
     of each layer's attention output; [] for fp32)}};
     text {source, licence, sha256, windows, window_tokens, scored_tokens}; windows are the same for
     all, so differences are paired;
     reference {source, label, original}: unless `original`, the reference is dequantised Q4_1 and
     q4_1 equals it by construction;
-    left_out {F or "llama": why, and the remedy}; fp8_native (whether this device multiplies E4M3).
+    left_out {F or "llama": why, and the remedy}; packages {name: version};
+    fp8_native (whether this device multiplies E4M3 itself).
     `bench.format_points(record)` gives all this as one row per format.
 
-    About 4 minutes on two quiet cores (20 windows of 100 tokens), quick 1 minute (6 windows).
+    About 4 minutes on two quiet cores (20 windows of 100 tokens), quick 2 minutes (4 windows).
 
     Raises NoisyMeasurement, NoRecord, NoWeights, LabkitError.
     """

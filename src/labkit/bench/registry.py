@@ -20,8 +20,9 @@ class Bench:
     address space on a CPU; `timeout_s` its life. `arrivals` are waited for while set-up is still
     fetching them. `devices` are those it applies to; `elsewhere` says why it does not to others.
     `indicative` series are shown with their spread but never make a record too noisy to keep:
-    what the measurement is for does not hang on them. `steps` is how many steps the job tells as
-    it goes, "loading torch" included (0: they are not numbered).
+    what the measurement is for does not hang on them; names may have wildcards. `steps` is how
+    many steps the job tells as it goes, "loading torch" included (0: they are not numbered).
+    `summary` is "module:function" of (record) for a terminal; without one all series are listed.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Bench:
     elsewhere: str = ""
     steps: int = 0
     indicative: tuple[str, ...] = ()
+    summary: str = ""
 
 
 BENCHES = {
@@ -128,6 +130,18 @@ BENCHES = {
             timeout_s=1800,
             arrivals=("torch", "weights"),
             steps=10,  # torch, model, 5 rounds of runs, 2 drafters that are models, batches
+        ),
+        Bench(
+            id="quantization",
+            title="SmolLM2-135M in a dozen number formats: bytes, speed and loss",
+            job="labkit.bench.jobs.quantization:measure",
+            memory_bytes=6 * GIB,
+            timeout_s=1800,  # the first one may fetch the weights, and writes the GGUF files
+            arrivals=("torch", "weights"),
+            steps=24,  # torch, model; timing 3 + 2 + 5; scoring 10 formats and 2 caches
+            # Its verdicts rest on CPU time; wall times are shown beside it.
+            indicative=("torch.*.step", "llama.*.step", "*.prefill"),
+            summary="labkit.bench.quant.summary:summary",
         ),
     )
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated
 
@@ -11,6 +13,7 @@ from labkit.bench import NoisyMeasurement, measure, process, progress, records
 from labkit.bench.registry import BENCHES, find_bench
 from labkit.bench.weights import describe_weights
 from labkit.cli.common import emit_json, fail
+from labkit.contract import Record
 
 WEIGHTS = "weights"
 _NAMES = ", ".join((*BENCHES, WEIGHTS))
@@ -35,7 +38,7 @@ def bench(
 ) -> None:
     """Measure this machine, or replay a recording.
 
-    It takes up to a minute, in a process of its own, on a CPU with one thread.
+    It takes from half a minute to some minutes, in a process of its own, on a CPU with one thread.
     A disturbed measurement is refused; a good one is kept in the workspace.
 
     `weights` measures nothing: it fetches the small model for the others.
@@ -62,7 +65,16 @@ def bench(
     if as_json:
         emit_json(found.to_json())
     else:
-        print(found)
+        print(_in_words(found))
+
+
+def _in_words(record: Record) -> str:
+    """The measurement's own summary, else its list of series."""
+    module, _, function = BENCHES[record.id].summary.partition(":")
+    if not module:
+        return repr(record)
+    write: Callable[[Record], str] = getattr(importlib.import_module(module), function)
+    return write(record)
 
 
 def _fetch_weights(as_json: bool) -> None:
