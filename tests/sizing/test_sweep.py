@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from operator import attrgetter
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labkit.catalog import Catalog
+from labkit.catalog.specs import Attention
 from labkit.contract.errors import UnknownNameError
 from labkit.sizing import SLO, EngineConfig, SizingError, Workload, estimate
 from labkit.sizing.engines import ENGINES
@@ -67,6 +69,17 @@ def check(frame, models, instances, slo, price_kind="on-demand"):
         assert set(row.refusals.split("+")) - {""} == set(codes)
 
 
+# Three layers in four keep a state of constant size, as in hybrid state-space models.
+HYBRID = replace(
+    LLAMA_3_8B,
+    name="hybrid-8b",
+    attention=(
+        Attention("linear", 24, 32, 32, 128),
+        Attention("full", 8, 32, 8, 128),
+    ),
+)
+
+
 lengths = st.integers(1, 40_000)
 slos = st.none() | st.builds(SLO, st.none() | st.floats(1, 5_000), st.none() | st.floats(0.5, 200))
 axes = {
@@ -85,7 +98,7 @@ axes = {
 
 @settings(max_examples=60)
 @given(
-    several(st.sampled_from(ALL_MODELS), by=NAME),
+    several(st.sampled_from([*ALL_MODELS, HYBRID]), by=NAME),
     several(st.sampled_from(ALL_INSTANCES), by=NAME),
     st.fixed_dictionaries(axes),
     slos,
@@ -112,7 +125,7 @@ def test_every_row_equals_estimate_on_the_catalogue(data):
 
 
 def test_the_kinds_of_models_that_differ_stand_side_by_side():
-    models = [LLAMA_3_8B, LLAMA_2_13B, MIXTRAL, GEMMA_2, MLA]
+    models = [LLAMA_3_8B, LLAMA_2_13B, MIXTRAL, GEMMA_2, MLA, HYBRID]
     frame = sweep(
         models,
         [G6E, G5_48XL],
@@ -123,7 +136,7 @@ def test_the_kinds_of_models_that_differ_stand_side_by_side():
         output_tokens=[1, 300],
         prefix_hit_rates=[0.0, 0.8],
     )
-    assert len(frame) == 5 * 2 * 2 * 2 * 4 * 2 * 2 * 2
+    assert len(frame) == 6 * 2 * 2 * 2 * 4 * 2 * 2 * 2
     check(frame, models, [G6E, G5_48XL], None)
     assert {"NOT_OFFERED", "WEIGHTS", "KV_CACHE"} <= set(frame.refusal.dropna())
     assert frame.fits.any()
