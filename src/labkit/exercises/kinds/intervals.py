@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
+from functools import cache
 from random import Random
 
 Interval = tuple[float, float]
@@ -82,6 +83,7 @@ def standard_error(values: Sequence[float]) -> float:
     return statistics.stdev(values) / math.sqrt(len(values))
 
 
+@cache
 def t_quantile(p: float, freedom: float) -> float:
     """Quantile of Student's t; `freedom` may be a fraction. Exact to 1e-9.
 
