@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,6 +45,10 @@ class Session:
     def say(self, text: str) -> None:
         """The next step begins."""
         self.report(self.steps.begin(text))
+
+    def late(self) -> bool:
+        """Whether the time for taking noisy series again is over."""
+        return time.perf_counter() > self.retry_until
 
     def sync(self) -> None:
         """Wait until the device has done all that was asked of it; nothing to do on a CPU."""

@@ -1,0 +1,1 @@
+"""Speculative decoding measured: drafters, the greedy loop, acceptance, and its cost in batches."""

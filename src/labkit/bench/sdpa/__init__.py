@@ -1,0 +1,1 @@
+"""Attention measured: SDPA's back ends, what they allocate, and a profile of one decode step."""
