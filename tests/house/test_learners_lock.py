@@ -14,6 +14,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tools.setup import layout
+from tools.setup.lock import LEARNERS_EXTRAS
 
 
 def entries(path: Path) -> dict[str, str]:
@@ -32,7 +33,8 @@ def test_it_holds_what_learners_need_and_no_tool_of_ours(root: Path) -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     part = {canonicalize_name(name) for name in entries(layout.LEARNERS_LOCK)}
-    for text in (*project["dependencies"], *extras["labs"], *extras["measure"], "pip"):
+    needed = [text for name in LEARNERS_EXTRAS for text in extras[name]]
+    for text in (*project["dependencies"], *needed, "pip"):
         assert canonicalize_name(Requirement(text).name) in part
     assert not {"pytest", "ruff", "mypy", "playwright", "hatchling", "pyseccomp", "torch"} & part
 

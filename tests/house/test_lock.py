@@ -121,7 +121,7 @@ def test_every_import_of_the_library_is_declared(root: Path, project: dict[str, 
         *project["dependencies"],
         *(
             item
-            for extra in ("labs", "grade", "dev")
+            for extra in ("labs", "quant", "llamacpp", "grade", "dev")
             for item in project["optional-dependencies"][extra]
         ),
     ]:

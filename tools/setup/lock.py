@@ -26,6 +26,9 @@ PIP = "pip>=25.1"
 # They build the project itself without fetching anything.
 BUILD = ("hatchling>=1.27", "editables>=0.5")
 
+# What a learner measures with; torch comes apart.
+LEARNERS_EXTRAS = ("labs", "measure", "quant", "llamacpp")
+
 HEADER = """\
 # Every package of labkit (all extras) but torch, which `make lab` installs as a step of its own.
 # Made by `make lock` from pyproject.toml; never edited by hand.
@@ -42,7 +45,8 @@ def main() -> int:
         resolved = _resolve(("--all-extras",), (PIP, *BUILD), LOCK)
         LOCK.write_text(HEADER + resolved, encoding="utf-8")
     with step("the learners' part of it"):
-        learners = ("--extra", "labs", "--extra", "measure", "--constraint", str(LOCK))
+        extras = [part for name in LEARNERS_EXTRAS for part in ("--extra", name)]
+        learners = (*extras, "--constraint", str(LOCK))
         resolved = _resolve(learners, (PIP,), LEARNERS_LOCK)
         LEARNERS_LOCK.write_text(LEARNERS_HEADER + resolved, encoding="utf-8")
     return 0
