@@ -21,6 +21,7 @@ from labkit.bench.front import (
     speculation,
 )
 from labkit.bench.noise import NoisyMeasurement
+from labkit.bench.published import PublishedPoint, int4_under_load
 from labkit.bench.quant.points import FormatPoint, format_points
 from labkit.bench.records import NoRecord, last
 from labkit.bench.sweep import SweepPoint, sweep_points
@@ -29,12 +30,14 @@ __all__ = [
     "FormatPoint",
     "NoRecord",
     "NoisyMeasurement",
+    "PublishedPoint",
     "SweepPoint",
     "attention",
     "big_decode",
     "decode",
     "engines",
     "format_points",
+    "int4_under_load",
     "last",
     "load",
     "machine",
