@@ -92,15 +92,22 @@ class AllocatorWatcher(Watcher):
 
 
 def allocator_script(g: Givens) -> Script:
-    """Two thousand random operations; whether an alloc succeeds is the answer's affair."""
+    """Two thousand random operations that keep the pool busy, then all back and all out again."""
     rng = Random(int(g.seed))
     calls: list[Any] = [("new", (24, 16))]
+    held: dict[str, int] = {}
     for i in range(2000):
-        if rng.random() < 0.55:
-            calls.append(("alloc", (f"s{i}", rng.randint(1, 90))))
-        else:
-            calls.append(("free", (f"s{rng.randint(max(0, i - 12), i)}",)))
-    return tuple(calls)
+        blocks = rng.randint(1, 6)
+        if rng.random() < 0.6:
+            calls.append(("alloc", (f"s{i}", 16 * blocks - rng.randint(0, 15))))
+            if sum(held.values()) + blocks <= 24:
+                held[f"s{i}"] = blocks
+        elif held:
+            gone = rng.choice(sorted(held))
+            calls.append(("free", (gone,)))
+            del held[gone]
+    calls += [("free", (seq,)) for seq in held]
+    return (*calls, ("alloc", ("all", 24 * 16)))
 
 
 def allocator_edges(_g: Givens) -> tuple[Script, ...]:
