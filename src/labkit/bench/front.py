@@ -190,8 +190,9 @@ def speculation(replay: bool | None = None, quick: bool = False) -> Record:
       exactly `tokens`: a last draft is cut short rather than overshoot,
       drafters {D: {"label", "c", "parameters" (that it streams per token; 0 for lookup)}},
       batches {"gamma", "context_tokens", "batch": [B…], "step_ms": […], "verify_ms": […],
-      "verify_over_step": […]}: speculation pays at B while tokens_per_forward exceeds it
-      (drafting itself taken as free).
+      "verify_over_step": […]}. With free drafts the gain at B is
+      tokens_per_forward / (share · verify_over_step + 1 - share), where share = rounds_with_draft /
+      target_forwards: a round without a draft costs one step.
 
     Raises NoisyMeasurement, NoRecord, NoWeights, LabkitError.
     """
@@ -222,6 +223,7 @@ def quantization(replay: bool | None = None, quick: bool = False) -> Record:
     reference {source, label, original}: unless `original`, the reference is dequantised Q4_1 and
     q4_1 equals it by construction;
     left_out {F or "llama": why, and the remedy}; packages {name: version};
+    llama_agreement (share of torch's FP32 greedy text that llama.cpp's FP32 file begins with);
     fp8_native (whether this device multiplies E4M3 itself).
     `bench.format_points(record)` gives all this as one row per format.
 

@@ -121,6 +121,7 @@ BENCHES = {
             timeout_s=1800,  # the first one may fetch the weights
             arrivals=("torch", "weights"),
             steps=7,  # torch, which back ends exist, 3 rounds, model, profile
+            summary="labkit.bench.sdpa.summary:summary",
         ),
         Bench(
             id="speculation",
@@ -130,6 +131,7 @@ BENCHES = {
             timeout_s=1800,
             arrivals=("torch", "weights"),
             steps=10,  # torch, model, 5 rounds of runs, 2 drafters that are models, batches
+            summary="labkit.bench.drafting.summary:summary",
         ),
         Bench(
             id="quantization",
