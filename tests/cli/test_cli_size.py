@@ -299,3 +299,21 @@ def test_a_report_that_cannot_be_written_is_one_sentence(tmp_path, capsys):
     target = tmp_path / "nowhere" / "page.html"
     assert main([*EXAMPLE, "--report", "html", "--out", str(target)]) == 2
     assert capsys.readouterr().err.startswith("Cannot write the report to ")
+
+
+def test_a_report_needs_nothing_beyond_a_core_install():
+    """The page and its picture are made without matplotlib, IPython, ipywidgets or torch."""
+    import subprocess
+    import sys
+
+    code = (
+        "import sys\n"
+        "from labkit.cli.main import main\n"
+        "for name in ('matplotlib', 'IPython', 'ipywidgets', 'torch', 'transformers', 'jinja2'):\n"
+        "    sys.modules[name] = None  # an import of it fails, as where it is not installed\n"
+        f"raise SystemExit(main({[*EXAMPLE, '--report', 'html']!r}))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("<!doctype html>")
+    assert "<svg" in done.stdout
