@@ -83,7 +83,7 @@ def mixed_requests(count: int, tokens: Sequence[Sequence[int]]) -> list[Request]
     Request i begins with sentence i, so no two prompts share a beginning that a cache could use.
     """
     return [
-        Request(index, tuple(_piece(tokens, index, length)), output)
+        Request(index, tuple(piece(tokens, index, length)), output)
         for index, (length, output) in enumerate(
             zip(prompt_lengths(count), output_lengths(count), strict=True)
         )
@@ -102,13 +102,14 @@ def rounds_of(requests: Sequence[Request], rounds: int) -> list[list[Request]]:
     return [sorted(group, key=lambda r: r.id) for group in groups]
 
 
-def _piece(tokens: Sequence[Sequence[int]], first: int, length: int) -> list[int]:
-    piece: list[int] = []
+def piece(tokens: Sequence[Sequence[int]], first: int, length: int) -> list[int]:
+    """`length` token ids from the sentence `first` on, the text beginning again at its end."""
+    found: list[int] = []
     index = first
-    while len(piece) < length:
-        piece += tokens[index % len(tokens)]
+    while len(found) < length:
+        found += tokens[index % len(tokens)]
         index += 1
-    return piece[:length]
+    return found[:length]
 
 
 def _mixed(count: int, stride: int) -> list[int]:

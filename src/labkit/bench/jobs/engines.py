@@ -1,0 +1,214 @@
+"""The measurement "engines": the same mixed requests through every way of serving them.
+
+Rounds are paired: what disturbs one round disturbs all its modes, and cancels in their ratios. The
+baseline serves each request once over all rounds, a fair share in each, since its rate does not
+depend on how many wait; the others serve the whole set every time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+from labkit.bench.engines.agreement import NEEDED, agreement
+from labkit.bench.engines.modes import Mode, Run, Spent
+from labkit.bench.engines.registry import BASELINE, Engine, Workbench, chosen_engines
+from labkit.bench.engines.replayed import from_recording
+from labkit.bench.engines.requests import (
+    COUNT,
+    SENTENCES,
+    SLOTS,
+    Request,
+    mixed_requests,
+    rounds_of,
+)
+from labkit.bench.session import Measured, Session
+from labkit.bench.weights import ensure_weights
+from labkit.contract import Series
+
+ROUNDS = 5
+QUICK_COUNT, QUICK_ROUNDS, QUICK_SLOTS = 8, 2, 4
+# Requests of a round that are also served at concurrency 1.
+_ALONE = 2
+# These are slow to repeat and say nothing new alone: a batch of one is the baseline.
+_NEVER_ALONE = ("static",)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What one mode did, round by round."""
+
+    engine: Engine
+    by_wall: bool
+    runs: list[Run] = field(default_factory=list)
+    speedup: list[float] = field(default_factory=list)
+    alone: list[float] = field(default_factory=list)
+    peak_bytes: int = 0
+
+
+def measure(session: Session) -> Measured:
+    """Series engines.<mode>.cpu_rate, .rate, .speedup and .alone; facts as `bench.engines` says."""
+    options = session.options
+    engines = chosen_engines(list(options.get("modes") or ()))
+    missing = {e.id: why for e in engines if (why := e.missing(options))}
+    weights = ensure_weights(session.report)
+    count, rounds, slots = (
+        (QUICK_COUNT, QUICK_ROUNDS, QUICK_SLOTS) if session.quick else (COUNT, ROUNDS, SLOTS)
+    )
+    here = [engine for engine in engines if engine.id not in missing]
+    session.steps.total = session.steps.begun + 1 + rounds * len(here)
+    session.say("loading SmolLM2-135M in FP32")
+    model, tokenizer = load(weights.folder, session.device)
+    bench = Workbench(
+        model, tokenizer, weights.folder, session.device, slots, options.get("url", ""),
+        session.report,
+    )  # fmt: skip
+    requests = mixed_requests(count, [tokenizer(text).input_ids for text in SENTENCES])
+    with ExitStack() as stack:
+        modes = {engine.id: stack.enter_context(engine.open(bench)) for engine in here}
+        tallies = run_rounds(session, here, modes, rounds_of(requests, rounds))
+    measured = summarise(tallies, wall=session.device != "cpu")
+    measured.facts |= {
+        "weights": weights.source.key,
+        "slots": slots,
+        "rounds": rounds,
+        "agreement_needed": NEEDED,
+        "requests": {
+            "prompt_tokens": [len(request.prompt) for request in requests],
+            "output_tokens": [request.output_tokens for request in requests],
+        },
+        "missing": missing,
+    }
+    for name in missing:
+        if entry := from_recording("engines", "modes", name):
+            measured.facts["modes"][name] = entry
+    return measured
+
+
+def load(folder: Any, device: str) -> tuple[Any, Any]:
+    """The model in FP32 on `device`, which never stops early, and its tokenizer."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from labkit.bench.engines.generate import never_stop
+    from labkit.bench.jobs.decode import in_one_block
+
+    model: Any = AutoModelForCausalLM.from_pretrained(
+        folder, dtype=torch.float32, attn_implementation="sdpa"
+    )
+    model.eval().to(device)
+    if device == "cpu":
+        in_one_block(model)
+    never_stop(model)
+    return model, AutoTokenizer.from_pretrained(folder)
+
+
+def run_rounds(
+    session: Session,
+    engines: Sequence[Engine],
+    modes: Mapping[str, Mode],
+    groups: Sequence[Sequence[Request]],
+) -> list[Tally]:
+    """Every mode in every round; `groups` are the baseline's shares, one per round.
+
+    The order turns around from round to round, so that no mode is always first.
+    """
+    everything = sorted((r for group in groups for r in group), key=lambda request: request.id)
+    tallies = {e.id: Tally(e, modes[e.id].by_wall) for e in engines}
+    warm = [Request(everything[0].id, everything[0].prompt, 2)]
+    for engine in engines:
+        modes[engine.id].run(warm)
+    for number, group in enumerate(groups):
+        alone: dict[str, Run] = {}
+        order = engines if number % 2 == 0 else list(reversed(engines))
+        for engine in order:
+            session.say(f"round {number + 1} of {len(groups)}: {engine.label}")
+            mode, tally = modes[engine.id], tallies[engine.id]
+            tally.runs.append(mode.run(group if engine.id == BASELINE else everything))
+            if engine.id not in (BASELINE, *_NEVER_ALONE):
+                alone[engine.id] = mode.run_alone(group[:_ALONE])
+            tally.peak_bytes = max(tally.peak_bytes, mode.memory_bytes())
+        _compare(tallies, alone, group[:_ALONE], wall=session.device != "cpu")
+    return list(tallies.values())
+
+
+def _compare(
+    tallies: Mapping[str, Tally], alone: Mapping[str, Run], few: Sequence[Request], *, wall: bool
+) -> None:
+    """The ratios of the round that has just ended."""
+    base = tallies[BASELINE].runs[-1]
+    for name, tally in tallies.items():
+        if name == BASELINE:
+            continue
+        by_wall = wall or tally.by_wall
+        tally.speedup.append(rate(tally.runs[-1], wall=by_wall) / rate(base, wall=by_wall))
+        if name in alone:
+            took = [base.each[request.id] for request in few]
+            one = Run(
+                {request.id: base.outputs[request.id] for request in few},
+                Spent(sum(t.cpu_s for t in took), sum(t.wall_s for t in took)),
+            )
+            tally.alone.append(rate(alone[name], wall=by_wall) / rate(one, wall=by_wall))
+
+
+def rate(run: Run, *, wall: bool) -> float:
+    """Useful tokens per CPU-second or per wall second."""
+    return run.tokens / run.spent.seconds(wall=wall)
+
+
+def summarise(tallies: Sequence[Tally], *, wall: bool) -> Measured:
+    """Series and facts of what was done; `wall`: the device is no CPU, so wall seconds count."""
+    measured = Measured()
+    said: dict[int, Sequence[int]] = {}
+    for run in next(t for t in tallies if t.engine.id == BASELINE).runs:
+        said |= run.outputs
+    modes: dict[str, Any] = {}
+    for tally in tallies:
+        name, by_wall = tally.engine.id, wall or tally.by_wall
+        figures = {
+            "cpu_rate": [rate(run, wall=by_wall) for run in tally.runs],
+            "rate": [rate(run, wall=True) for run in tally.runs],
+            "speedup": tally.speedup,
+            "alone": tally.alone,
+        }
+        figures = {key: [float(f"{x:.5g}") for x in values] for key, values in figures.items()}
+        equal = [agreement(said, run.outputs) for run in tally.runs]
+        positions = sum(one.positions for one in equal)
+        share = sum(one.agreed for one in equal) / positions
+        modes[name] = {
+            "label": tally.engine.label,
+            "origin": "",
+            **figures,
+            "useful_tokens": tally.runs[-1].tokens,
+            "agreement": round(share, 4),
+            "positions": positions,
+            "counts": share >= NEEDED,
+            "memory_bytes": tally.peak_bytes,
+        }
+        measured.series += [
+            Series(f"engines.{name}.{key}", unit, tuple(figures[key]), f"{tally.engine.label}{of}")
+            for key, (unit, of) in _SERIES.items()
+            if figures[key]
+        ]
+        spent = [run.spent for run in tally.runs]
+        # Keyed to the wall-clock series: ratios of CPU seconds hold on a busy machine too.
+        measured.cpu_share[f"engines.{name}.rate"] = round(
+            sum(s.cpu_s for s in spent) / sum(s.wall_s for s in spent), 3
+        )
+        if share < NEEDED:
+            measured.notes.append(
+                f"{tally.engine.label} agrees with {BASELINE} in {100 * share:.1f} % of positions; "
+                f"{100 * NEEDED:.0f} % are needed, so its speed-up does not count."
+            )
+    measured.facts |= {"modes": modes, "seconds": "wall" if wall else "CPU"}
+    return measured
+
+
+_SERIES = {
+    "cpu_rate": ("tok/s", ", per CPU-second"),
+    "rate": ("tok/s", ", per wall second"),
+    "speedup": ("×", f" ÷ {BASELINE}"),
+    "alone": ("×", f" ÷ {BASELINE}, concurrency 1"),
+}
