@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 
-from rich import box
 from rich.console import Console
 from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from labkit.cli.size_buy import notes, purchases, titled
 from labkit.contract.view import number
 from labkit.sizing.bands import Band
-from labkit.sizing.dossier import Dossier, LoadTime, Winner, words
-from labkit.sizing.dossier.risks import risks
+from labkit.sizing.dossier import Dossier, words
 from labkit.sizing.frontier.marks import latency_of, name_of
-from labkit.sizing.purchase import PurchaseOption
 from labkit.sizing.recommendation import Deployment, Loser
-from labkit.sizing.refusal_codes import RefusalCode
-from labkit.sizing.units import gib
 
 
 def render(dossier: Dossier, out: Console, *, top: int, every: bool) -> None:
@@ -41,8 +37,8 @@ def render(dossier: Dossier, out: Console, *, top: int, every: bool) -> None:
         if nearest:
             out.print(_misses(nearest if every else nearest[:top], len(nearest)))
     if winner is not None:
-        out.print(_purchases(dossier, winner))
-        _say(out, _notes(dossier, winner))
+        out.print(purchases(dossier, winner))
+        _say(out, notes(dossier, winner))
 
 
 def _say(out: Console, lines: Iterable[str]) -> None:
@@ -57,19 +53,9 @@ def _summary(dossier: Dossier) -> Text:
     return Text("\n").join([Text(asked), Text(""), Text(first, style), Text(second)])
 
 
-def _table(title: str) -> Table:
-    return Table(
-        box=box.SIMPLE_HEAD,
-        title=Text(title, style="bold"),
-        title_justify="left",
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
-
-
 def _candidates(dossier: Dossier, shown: Sequence[Deployment]) -> Table:
     front = dossier.recommendation.front
-    table = _table("What holds it, cheapest fleet first")
+    table = titled("What holds it, cheapest fleet first")
     table.add_column("#", no_wrap=True)
     table.add_column("fleet\nset-up, in flight", overflow="fold")
     for name in (
@@ -123,7 +109,7 @@ def _front(dossier: Dossier, top: int) -> Table:
     recommendation = dossier.recommendation
     front = recommendation.front
     left = f" (the first {top} of {len(front)})" if len(front) > top else ""
-    table = _table(f"What less latency costs: the Pareto front{left}")
+    table = titled(f"What less latency costs: the Pareto front{left}")
     table.add_column("fleet, set-up, most in flight", overflow="fold")
     table.add_column(f"{_LATENCIES[recommendation.latency]}, ms", justify="right", no_wrap=True)
     for name in ("USD/h", "USD per 1M"):
@@ -168,7 +154,7 @@ def _legend(dossier: Dossier, holding: int, top: int, every: bool) -> Iterable[s
 
 def _reasons(dossier: Dossier) -> Table:
     losers = len(dossier.recommendation.losers)
-    table = _table(f"Why not the others: {losers:,} set-ups, by what is hardest to lift")
+    table = titled(f"Why not the others: {losers:,} set-ups, by what is hardest to lift")
     table.add_column("code\nset-ups", no_wrap=True)
     table.add_column("the nearest of them, and the number that stopped it", overflow="fold")
     for reason in dossier.reasons:
@@ -183,7 +169,7 @@ def _reasons(dossier: Dossier) -> Table:
 
 def _misses(shown: Sequence[Loser], every: int) -> Table:
     left = f" ({len(shown)} of {every})" if len(shown) < every else ""
-    table = _table(f"Instance types without a set-up that holds, nearest first{left}")
+    table = titled(f"Instance types without a set-up that holds, nearest first{left}")
     table.add_column("instance\nset-up", no_wrap=True)
     table.add_column("missed\nby", justify="right", no_wrap=True)
     table.add_column("what stood in the way", overflow="fold")
@@ -200,71 +186,3 @@ def _misses(shown: Sequence[Loser], every: int) -> Table:
 def _times(loser: Loser) -> str:
     times = words.over(loser.miss.over)
     return "" if times == "–" else f" ({times})"
-
-
-def _purchases(dossier: Dossier, winner: Winner) -> Table:
-    table = _table(
-        f"What to buy: {words.instances(winner.deployment, winner.fleet_size)}, on all month"
-    )
-    table.add_column("way to pay", overflow="fold")
-    table.add_column("count", justify="right", no_wrap=True)
-    table.add_column("USD/h each", justify="right", no_wrap=True)
-    table.add_column("USD/month", justify="right", no_wrap=True)
-    table.add_column("price as of", overflow="fold")
-    for option in winner.purchases:
-        if option.refusal is None or option.refusal.code != RefusalCode.NOT_OFFERED:
-            table.add_row(*_purchase(option, dossier.on))
-    return table
-
-
-def _purchase(option: PurchaseOption, on: date) -> tuple[str, ...]:
-    each, month = option.usd_per_instance_hour, option.usd_per_month
-    title = option.kind.title + (f" ({option.label})" if option.label else "")
-    if option.price is None or each is None or month is None:
-        code = str(option.refusal.code) if option.refusal else ""
-        known = "your rate needed: --rates" if code == "UNKNOWN_PRICE" else code
-        return (title, f"{option.instances:,}", "–", "–", known)
-    when = f"{option.price.provenance.as_of.isoformat()}, {option.age(on)}"
-    if option.price.provenance.stale(on):
-        when += ", expired"
-    if option.interruption is not None:
-        seen = option.interruption.provenance.as_of.isoformat()
-        when += f"; {option.interruption.words} interrupted a month ({seen})"
-    return (
-        title,
-        f"{option.instances:,}",
-        f"{each.mid:,.3f}" + _between(each, "{:,.3f}"),
-        f"{month.mid:,.0f}" + _between(month, "{:,.0f}"),
-        when,
-    )
-
-
-def _between(band: Band, form: str) -> str:
-    if band.low == band.high:
-        return ""
-    return f"\n{form.format(band.low)}–{form.format(band.high)}"
-
-
-def _notes(dossier: Dossier, winner: Winner) -> Iterable[str]:
-    quota = winner.quota
-    spot = next((option.head_room for option in winner.purchases if option.head_room), None)
-    if spot is not None and spot.spares and spot.policy.pools:
-        yield (
-            f"Spot counts {spot.spares:,} more, so that the fleet outlives the loss of one of "
-            f"{spot.policy.pools} capacity pools."
-        )
-    yield f"Quota to request: {quota.request}. {quota.note}".strip()
-    loads = [_load(load) for load in winner.loads if load.seconds is not None]
-    yield f"Loading {gib(winner.weight_bytes)} of weights takes {'; '.join(loads)}."
-    yield winner.availability.words
-    yield words.price_line(winner.deployment.price, dossier.on)
-    yield words.ranges(winner) + " docs/accuracy.md has the table."
-    for risk in risks(dossier):
-        yield f"! {risk}"
-
-
-def _load(load: LoadTime) -> str:
-    band = load.seconds
-    if band is None:
-        return ""
-    return f"{words.spread(band)} s from {words.LOAD_SOURCES[load.source]}"

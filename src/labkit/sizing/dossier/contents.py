@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from labkit.contract.view import number
-from labkit.sizing.dossier import words
-from labkit.sizing.dossier.collect import Dossier, LoadTime, Winner
+from labkit.sizing.dossier import winner_blocks, words
+from labkit.sizing.dossier.cells import two_lines
+from labkit.sizing.dossier.collect import Dossier, Winner
 from labkit.sizing.dossier.document import (
-    BarPicture,
     Block,
     Bullets,
     Document,
@@ -19,17 +19,10 @@ from labkit.sizing.dossier.document import (
     Table,
 )
 from labkit.sizing.dossier.risks import NOT_MODELLED, risks
-from labkit.sizing.explain import explain
 from labkit.sizing.frontier import frontier_svg, marks, scene_of
 from labkit.sizing.frontier.svg import describe
 from labkit.sizing.money import usd
-from labkit.sizing.purchase import PurchaseOption
 from labkit.sizing.recommendation import Deployment, Loser, Recommendation
-from labkit.sizing.terms import Term
-from labkit.sizing.units import gib
-from labkit.sizing.whatif.bars import bars
-
-_TERM_COLUMNS = ("term", "value", "unit", "source or formula")
 
 
 def document_of(dossier: Dossier, top: int = 10) -> Document:
@@ -55,15 +48,15 @@ def _sections(dossier: Dossier, top: int) -> Iterator[tuple[str, list[Block]]]:
     yield "Cost against latency", list(_frontier(recommendation))
     yield "Why not the others", list(_why_not(dossier, top))
     if winner is not None:
-        yield "What binds the winner", list(_binds(winner))
-        yield "Fleet", list(_fleet(dossier, winner))
-        yield "Ways to pay", list(_purchases(dossier, winner))
-        yield "What to request, and how long a start takes", list(_start(winner))
+        yield "What binds the winner", list(winner_blocks.binds(winner))
+        yield "Fleet", list(winner_blocks.fleet(dossier, winner))
+        yield "Ways to pay", list(winner_blocks.purchases(dossier, winner))
+        yield "What to request, and how long a start takes", list(winner_blocks.start(winner))
         yield "Risks", _bullets(risks(dossier))
     yield "Not modelled", [Bullets(NOT_MODELLED)]
     yield "How far to trust the numbers", list(_trust(winner))
     if winner is not None:
-        yield "The arithmetic of the winner", list(_arithmetic(winner))
+        yield "The arithmetic of the winner", list(winner_blocks.arithmetic(winner))
 
 
 def _bullets(items: tuple[str, ...]) -> list[Block]:
@@ -95,19 +88,13 @@ def _candidate(recommendation: Recommendation, d: Deployment) -> tuple[str, ...]
         f"{words.instances(d)}\n{d.setup.engine}, {d.bound}-bound",
         f"{d.setup.weights}, TP\u00a0{d.setup.tensor_parallel_size}",
         f"{d.batch:,}",
-        _two_lines(words.spread(d.ttft_ms)),
-        _two_lines(words.spread(d.served_tpot_ms)),
+        two_lines(words.spread(d.ttft_ms)),
+        two_lines(words.spread(d.served_tpot_ms)),
         f"{fleet.utilisation:.0%}",
-        _two_lines(words.usd_spread(fleet.usd_per_hour)),
+        two_lines(words.usd_spread(fleet.usd_per_hour)),
         usd(fleet.usd_per_month.mid),
-        _two_lines(words.usd_spread(fleet.usd_per_million_output_tokens)),
+        two_lines(words.usd_spread(fleet.usd_per_million_output_tokens)),
     )
-
-
-def _two_lines(spread: str) -> str:
-    """ "38 (26 to 71)" with the range below the value."""
-    value, _, between = spread.partition(" (")
-    return f"{value}\n{between.removesuffix(')')}" if between else value
 
 
 def _frontier(recommendation: Recommendation) -> Iterator[Block]:
@@ -173,114 +160,6 @@ def _miss(loser: Loser) -> tuple[str, ...]:
     )
 
 
-def _binds(winner: Winner) -> Iterator[Block]:
-    best, running = winner.deployment, winner.estimate.running_sequences
-    yield Paragraph(
-        f"One replica with {running:,} sequences in flight, as at busy moments. These steps stand "
-        f"alone; with the prompts of others in between, the served TPOT is "
-        f"{words.spread(best.served_tpot_ms)} ms."
-    )
-    yield from (BarPicture(bar) for bar in bars(winner.estimate))
-
-
-def _fleet(dossier: Dossier, winner: Winner) -> Iterator[Block]:
-    fleet, plan = winner.deployment.fleet, winner.plan
-    per = winner.deployment.setup.replicas_per_instance
-    replicas = "one replica" if per == 1 else f"{per} replicas"
-    if fleet.rate is None:
-        yield Paragraph(
-            f"No rate was named. One instance ({replicas}) keeps up with "
-            f"{number(fleet.capacity, 3)} requests/s at full load; plan for less."
-        )
-        return
-    yield Paragraph(
-        f"{words.instances(winner.deployment, winner.fleet_size)} with {replicas} each keep up "
-        f"with {number(fleet.capacity, 3)} requests/s and are {fleet.utilisation:.0%} busy at "
-        f"{number(fleet.rate)} requests/s. At most {fleet.most_utilisation:.0%} was allowed: the "
-        "rest is head-room."
-    )
-    if plan is None:
-        return
-    if not plan.holds:
-        yield Bullets(tuple(f"{r.code}: {r.detail}" for r in plan.refusals))
-        return
-    count = f"{plan.instances:,} instances"
-    if plan.fewest is not None and plan.most is not None and plan.fewest < plan.most:
-        count += f" ({plan.fewest:,} to {plan.most:,})"
-    cost = "" if plan.usd_per_hour is None else f", {usd(plan.usd_per_hour)} an hour"
-    yield Paragraph(
-        f"With queues, with lengths as they vary, and with the SLO kept while {plan.n_plus} "
-        f"instance is down, it takes {count}{cost}."
-    )
-    yield Table(
-        "That fleet, number by number",
-        ("of", *_TERM_COLUMNS),
-        tuple((term.section, *_term(term)) for term in plan.terms()),
-        numeric=(2,),
-    )
-
-
-def _purchases(dossier: Dossier, winner: Winner) -> Iterator[Block]:
-    yield Table(
-        f"{words.instances(winner.deployment, winner.fleet_size)}, on all month (730 h)",
-        ("way to pay", "instances", "USD/h each", "USD/month", "price as of", "binds you to"),
-        tuple(_purchase(dossier, option) for option in winner.purchases),
-        numeric=(1, 2, 3),
-    )
-    refused = tuple(
-        f"{option.kind.title}: {option.refusal.detail}"
-        for option in winner.purchases
-        if option.refusal is not None
-    )
-    if refused:
-        yield Bullets(refused)
-
-
-def _purchase(dossier: Dossier, option: PurchaseOption) -> tuple[str, ...]:
-    each, month = option.usd_per_instance_hour, option.usd_per_month
-    title = option.kind.title + (f" ({option.label})" if option.label else "")
-    if option.price is None or each is None or month is None:
-        code = str(option.refusal.code) if option.refusal else ""
-        known = "your rate needed" if code == "UNKNOWN_PRICE" else code
-        return (title, f"{option.instances:,}", "–", "–", known, option.kind.binds)
-    when = f"{option.price.provenance.as_of.isoformat()} ({option.age(dossier.on)} old)"
-    if option.price.provenance.stale(dossier.on):
-        when += ", expired"
-    if option.interruption is not None:
-        when += f"; {option.interruption.words} interrupted a month"
-    return (
-        title,
-        f"{option.instances:,}",
-        _two_lines(words.usd_spread(each)),
-        _two_lines(words.usd_spread(month)),
-        when,
-        option.kind.binds,
-    )
-
-
-def _start(winner: Winner) -> Iterator[Block]:
-    quota = winner.quota
-    yield Paragraph(
-        f"Quota to request: {quota.request}. Yours may be zero in a new account. "
-        f"{quota.note} Source: {quota.source}."
-    )
-    yield Paragraph(f"{winner.availability.words} {winner.host_memory.words}")
-    yield Table(
-        f"Loading {gib(winner.weight_bytes)} of weights, start of the process not included",
-        ("from", "seconds", "range, seconds"),
-        tuple(_load(load) for load in winner.loads),
-        numeric=(1, 2),
-    )
-
-
-def _load(load: LoadTime) -> tuple[str, ...]:
-    name = words.LOAD_SOURCES[load.source]
-    if load.seconds is None:
-        return (name, "–", load.why_not)
-    band = load.seconds
-    return (name, number(band.mid, 3), f"{number(band.low, 3)} to {number(band.high, 3)}")
-
-
 def _trust(winner: Winner | None) -> Iterator[Block]:
     if winner is not None:
         yield Paragraph(words.ranges(winner))
@@ -290,47 +169,3 @@ def _trust(winner: Winner | None) -> Iterator[Block]:
         "docs/accuracy.md",
         ".",
     )
-
-
-def _arithmetic(winner: Winner) -> Iterator[Block]:
-    yield Paragraph(
-        f"One replica with {winner.estimate.running_sequences:,} sequences in flight, as at busy "
-        "moments. Bytes are per device; "
-        "GB is 1e9 bytes, GiB is 2^30 bytes."
-    )
-    yield from _terms(explain(winner.estimate))
-
-
-def _terms(terms: Sequence[Term]) -> Iterator[Block]:
-    sections = dict.fromkeys(term.section for term in terms)
-    for section in sections:
-        yield Table(
-            section,
-            _TERM_COLUMNS,
-            tuple(_term(term) for term in terms if term.section == section),
-            numeric=(1,),
-        )
-
-
-def _term(term: Term) -> tuple[str, ...]:
-    if term.value is None:
-        return (term.name, "unknown", term.unit, term.source)
-    value, unit = _scaled(term.value, term.unit)
-    if term.low is not None and term.high is not None:
-        low, high = (_scaled(end, term.unit, like=unit)[0] for end in (term.low, term.high))
-        value = f"{value}\n{low} to {high}"
-    return (term.name, value, unit, term.source)
-
-
-_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"))
-
-
-def _scaled(value: float, unit: str, like: str = "") -> tuple[str, str]:
-    """A value with a unit that people can read: GiB for bytes, TFLOP/s for FLOP/s, …"""
-    if unit == "B" and (abs(value) >= 2**20 or like == "GiB"):
-        return f"{value / 2**30:,.3f}", "GiB"
-    if unit in {"B/s", "FLOP/s", "FLOP"}:
-        for factor, prefix in _PREFIXES:
-            if abs(value) >= factor:
-                return number(value / factor, 4), prefix + unit
-    return number(value, 4), unit
