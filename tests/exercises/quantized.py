@@ -40,7 +40,7 @@ def quantization_record(
     windows: int = WINDOWS,
 ) -> Record:
     """`extra` overrides a format's loss in nats; `without` leaves formats or "llama" out."""
-    rng = Random(4)  # noqa: S311  # invented numbers, not secrets
+    rng = Random(4)  # invented numbers, not secrets
     hard = [rng.gauss(2.6, 0.35) for _ in range(windows)]
     formats = {}
     for key, (label, kind, bits, stored, loss) in FORMATS.items():
@@ -83,7 +83,11 @@ def quantization_record(
 
 def _times(engine: str, times: dict[str, float], without: tuple[str, ...]) -> list[Series]:
     return [
-        Series(f"{engine}.{key}.{what}", "ms", tuple(ms * share for share in (0.97, 0.99, 1, 1.02, 1.05)))
+        Series(
+            f"{engine}.{key}.{what}",
+            "ms",
+            tuple(ms * share for share in (0.97, 0.99, 1, 1.02, 1.05)),
+        )
         for key, ms in times.items()
         if key not in without
         for what in ("step", "cpu")

@@ -26,22 +26,19 @@ MB = 1e6
 
 
 def _draw(draw: Draw) -> tuple[Given, ...]:
-    """One given per format, largest first: [MB, rise, low, high]."""
+    """One given per format, largest first: [MB, rise, upper end of the rise]."""
     record = draw.records["quantization"]
     rows = []
     for key in ranked(record):
         pair = losses(record, REFERENCE), losses(record, key)
-        low, high = rise_interval(*pair)
-        value = [number(record, key, "weight_bytes") / MB, rise(*pair), low, high]
-        rows.append(
-            Given(key, value, "", f"{label(record, key)}: MB; rise of perplexity in %, low, high")
-        )
+        value = [number(record, key, "weight_bytes") / MB, rise(*pair), rise_interval(*pair)[1]]
+        rows.append(Given(key, value, "", f"{label(record, key)}: MB; rise in %; its upper end"))
     return tuple(rows)
 
 
 def _within(g: Givens, budget: float, *, point: bool = False) -> list[str]:
     """Formats whose rise keeps the budget: by its upper end, or by the point alone."""
-    return [key for key in g if g[key][1 if point else 3] <= budget]
+    return [key for key in g if g[key][1 if point else 2] <= budget]
 
 
 def _smallest(g: Givens, keys: list[str]) -> frozenset[str]:
@@ -81,7 +78,7 @@ def _over(g: Givens) -> dict[str, Any] | None:
 def _by_the_point(g: Givens) -> dict[str, Any] | None:
     """A budget between a format's rise and its upper end, and that format."""
     for key in g:
-        _, point, _, high = g[key]
+        _, point, high = g[key]
         budget = (point + high) / 2
         if LOW <= budget <= HIGH and point <= budget < high:
             return _answer(budget, key)
@@ -107,7 +104,8 @@ DECIDE = Exercise(
         "medical text.\n\n"
         "Then choose the **smallest format whose whole interval keeps it**: the upper end counts, "
         "because the true rise may lie there. The givens list each format of your record, largest "
-        "first, as `[MB, rise, low, high]`. (Q4_1 is missing where 4.12 forbids to rank it.) "
+        "first, as `[MB, rise in %, upper end in %]`. (Q4_1 is missing where 4.12 forbids to rank "
+        "it.) "
         "Write the format's short name, such as `q8_0`; if none keeps the budget, `none`.\n\n"
         "**Your budget, and the format that follows from it?**"
     ),
@@ -142,11 +140,11 @@ DECIDE = Exercise(
         "First the budget, before you look at the numbers. Then two conditions: it keeps the "
         "budget, and nothing smaller does.",
         "Keep the formats whose upper end is at most the budget; of these take the fewest MB.",
-        "min((k for k in g if g[k][3] <= budget), key=lambda k: g[k][0])",
+        "min((k for k in g if g[k][2] <= budget), key=lambda k: g[k][0])",
     ),
     solution=(
         "budget = 5\n"
-        "kept = [name for name in g if g[name][3] <= budget]\n"
+        "kept = [name for name in g if g[name][2] <= budget]\n"
         'decision = {"budget_percent": budget, "format": min(kept, key=lambda name: g[name][0])}'
     ),
     praise=(
