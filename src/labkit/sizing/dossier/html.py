@@ -18,7 +18,7 @@ from labkit.sizing.whatif.markup import bar_markup
 _STYLE = """
 :root { color-scheme: light }
 body { font: 16px/1.5 system-ui, "Segoe UI", Helvetica, Arial, sans-serif; color: #1f2328;
-  background: #fff; max-width: 66rem; margin: 2rem auto; padding: 0 1.25rem }
+  background: #fff; max-width: 76rem; margin: 2rem auto; padding: 0 1.25rem }
 h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 }
 h2 { font-size: 1.25rem; margin: 2.2rem 0 .6rem; border-bottom: 1px solid #d0d7de;
   padding-bottom: .2rem; break-after: avoid }
@@ -27,9 +27,9 @@ h2 { font-size: 1.25rem; margin: 2.2rem 0 .6rem; border-bottom: 1px solid #d0d7d
   font-size: 1.1rem }
 .lead p { margin: .2rem 0 }
 .scroll { overflow-x: auto; margin: .8rem 0 1.4rem }
-table { border-collapse: collapse; font-size: .88rem; width: 100% }
+table { border-collapse: collapse; font-size: .82rem; width: 100% }
 caption { text-align: left; font-weight: 600; padding: .3rem 0 }
-th, td { text-align: left; vertical-align: top; padding: .3rem .6rem;
+th, td { text-align: left; vertical-align: top; padding: .3rem .4rem;
   border-bottom: 1px solid #e1e4e8 }
 thead th { border-bottom: 2px solid #57606a; background: #f6f8fa }
 tbody th { font-weight: normal }
