@@ -45,7 +45,7 @@ def llama_cpp(bench: Workbench) -> Mode:
     """llama.cpp on an FP32 GGUF of the same weights."""
     from labkit.bench.engines.llama_cpp import LlamaCpp
 
-    return LlamaCpp(bench.folder, bench.slots, bench.report)
+    return LlamaCpp(bench.slots, bench.report)
 
 
 def url(bench: Workbench) -> Mode:
