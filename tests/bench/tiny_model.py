@@ -53,8 +53,10 @@ def write_gguf(path: Path) -> Path:
         }
     for name, shape in shapes.items():
         values = rng.normal(0, 0.3, shape).astype(np.float32)
-        packed = gguf.quants.quantize(values, gguf.GGMLQuantizationType.Q4_1)
-        writer.add_tensor(name, packed, raw_dtype=gguf.GGMLQuantizationType.Q4_1)
+        # As in the real file, the embedding is finer.
+        finer = name == "token_embd.weight"
+        kind = gguf.GGMLQuantizationType["Q8_0" if finer else "Q4_1"]
+        writer.add_tensor(name, gguf.quants.quantize(values, kind), raw_dtype=kind)
     norms = [f"blk.{i}.{kind}_norm.weight" for i in range(LAYERS) for kind in ("attn", "ffn")]
     for name in [*norms, "output_norm.weight"]:
         writer.add_tensor(name, np.ones(HIDDEN, dtype=np.float32))

@@ -8,6 +8,7 @@ rounded weights in FP32 arithmetic, except for bitsandbytes, whose own kernels a
 from __future__ import annotations
 
 import copy
+import itertools
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
@@ -49,20 +50,26 @@ def measure(session: Session) -> Measured:
     model.eval().to(session.device)
     count = QUICK_WINDOWS if session.quick else WINDOWS
     windows = torch.tensor(text.windows(tokenizer, count, WINDOW_TOKENS), device=session.device)
-    run = _Run(session, weights, model, windows)
+    run = Run(session, weights, model, tokenizer, windows)
     run.speeds()
     run.scores()
     return run.finish()
 
 
-class _Run:
+class Run:
     """One run: what it has, and what it has found so far."""
 
     def __init__(
-        self, session: Session, weights: Weights, model: Any, windows: torch.Tensor
+        self,
+        session: Session,
+        weights: Weights,
+        model: Any,
+        tokenizer: Any,
+        windows: torch.Tensor,
     ) -> None:
         self._session, self._weights, self._model = session, weights, model
-        self._windows = windows
+        self._tokenizer, self._windows = tokenizer, windows
+        self._written: dict[str, str] = {}
         self._measured = Measured()
         self._formats: dict[str, dict[str, Any]] = {}
         self._kv: dict[str, dict[str, Any]] = {}
@@ -131,6 +138,7 @@ class _Run:
                 "original": self._weights.is_original,
             },
             "fp8_native": fp8_native(self._session.device),
+            "llama_agreement": self._agreement(),
             "left_out": self._left_out,
             "packages": _packages(),
         }
@@ -161,9 +169,11 @@ class _Run:
             model = copy.deepcopy(model).to(getattr(torch, form.torch_dtype))
             if self._session.device == "cpu":
                 in_one_block(model)
-        time_torch(
-            self._session, self._measured, form.key, f"torch {form.label}", model, self._windows[:1]
+        label = f"torch {form.label}"
+        written = time_torch(
+            self._session, self._measured, form.key, label, model, self._windows[:1]
         )
+        self._written[f"torch {form.key}"] = str(self._tokenizer.decode(written))
         self._native[form.key] = {
             "weight_bytes": sizes.weight_bytes(model),
             "held_bytes": sizes.held_bytes(model),
@@ -198,7 +208,9 @@ class _Run:
             self._files[form.key] = path.stat().st_size
             ids = self._windows[0].tolist()
             try:
-                llama.time_llama(self._session, self._measured, form.key, form.label, path, ids)
+                self._written[f"llama {form.key}"] = llama.time_llama(
+                    self._session, self._measured, form.key, form.label, path, ids
+                )
                 return
             except (ImportError, OSError) as error:
                 why = f"llama.cpp does not load on this machine: {error}"
@@ -215,6 +227,15 @@ class _Run:
             "nll": losses,
             "perplexity": perplexity(losses),
         }
+
+    def _agreement(self) -> float | None:
+        """The share of torch's FP32 greedy text that llama.cpp's FP32 file begins with."""
+        ours, theirs = (self._written.get(f"{engine} fp32") for engine in ("torch", LLAMA))
+        if not ours or theirs is None:
+            return None
+        pairs = zip(ours, theirs, strict=False)
+        same = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+        return round(same / len(ours), 3)
 
     def _plain_cache(self) -> dict[str, Any]:
         shape = shape_of(self._model.config)

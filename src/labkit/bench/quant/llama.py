@@ -19,6 +19,7 @@ from labkit.bench.quant.speed import (
     WARM_TOKENS,
     add_decode,
     add_prefill,
+    decode_tokens,
 )
 from labkit.bench.sampling import Samples
 from labkit.bench.session import Measured, Session
@@ -39,14 +40,16 @@ def missing() -> str | None:
 
 def time_llama(
     session: Session, measured: Measured, key: str, label: str, path: Path, ids: Sequence[int]
-) -> None:
-    """Add llama.<key>.step, .cpu and .prefill of the file at `path`; `ids` is one window."""
+) -> str:
+    """Add llama.<key>.step, .cpu and .prefill of the file at `path`; `ids` is one window.
+
+    Returns the text that it wrote greedily after the first 32 tokens of the window.
+    """
     import xllamacpp
 
     engine = xllamacpp.Server(_options(xllamacpp, path, session.threads))
     # Twice as many tokens as torch gets: they are quick, and the first samples are the noisiest.
-    tokens = 16 if session.quick else 48
-    decoded = _decode(engine, ids[:PROMPT_TOKENS], tokens)
+    decoded, written = _decode(engine, ids[:PROMPT_TOKENS], 2 * decode_tokens(session))
     filled = session.time(
         lambda: _complete(engine, ids, 1, None),
         min_samples=PREFILLS,
@@ -55,6 +58,7 @@ def time_llama(
     )
     add_decode(measured, f"llama.{key}", f"llama.cpp {label}", decoded)
     add_prefill(measured, f"llama.{key}", f"llama.cpp {label}", len(ids), filled)
+    return written
 
 
 def _options(xllamacpp: Any, path: Path, threads: int) -> Any:
@@ -69,26 +73,30 @@ def _options(xllamacpp: Any, path: Path, threads: int) -> Any:
     return options
 
 
-def _decode(engine: Any, prompt: Sequence[int], tokens: int) -> Samples:
-    """One sample per token, between two arrivals of the stream."""
+def _decode(engine: Any, prompt: Sequence[int], tokens: int) -> tuple[Samples, str]:
+    """One sample per token, between two arrivals of the stream; and the whole text."""
     arrivals: list[tuple[float, float]] = []
+    pieces: list[str] = []
 
-    def arrived(_: Any) -> None:
+    def arrived(piece: Any) -> None:
         arrivals.append((time.perf_counter(), time.process_time()))
+        pieces.append(str(piece["choices"][0]["text"]))
 
     # Beside the samples: the first token, which ends the prefill, and the warm ones.
     _complete(engine, prompt, 1 + WARM_TOKENS + tokens, arrived)
-    marks = arrivals[WARM_TOKENS : WARM_TOKENS + tokens + 1]
-    if len(marks) != tokens + 1:
+    # The last arrival only says that it is over. A character of several tokens arrives as one.
+    marks = arrivals[WARM_TOKENS:-1]
+    if len(marks) < 0.9 * tokens:
         raise LabkitError(
             f"llama.cpp streamed {len(arrivals)} pieces and {tokens} tokens were to be timed: "
             "install the version of xllamacpp that labkit names."
         )
     pairs = list(itertools.pairwise(marks))
-    return Samples(
+    samples = Samples(
         wall_s=tuple(after[0] - before[0] for before, after in pairs),
         cpu_s=tuple(after[1] - before[1] for before, after in pairs),
     )
+    return samples, "".join(pieces)
 
 
 def _complete(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from labkit.bench.sampling import Samples
@@ -20,13 +20,16 @@ _DIGITS = 5
 
 def time_torch(
     session: Session, measured: Measured, key: str, label: str, model: Any, ids: torch.Tensor
-) -> None:
-    """Add torch.<key>.step, .cpu and .prefill of `model`; `ids` is one window, [1, tokens]."""
+) -> list[int]:
+    """Add torch.<key>.step, .cpu and .prefill of `model`; `ids` is one window, [1, tokens].
+
+    Returns the tokens that it wrote greedily after the first 32 of the window.
+    """
     import torch
 
     tokens = decode_tokens(session)
     with torch.no_grad():
-        step = greedy(model, ids[:, :PROMPT_TOKENS])
+        step, written = greedy(model, ids[:, :PROMPT_TOKENS])
         decoded = session.time(
             step, warmup=WARM_TOKENS, min_samples=tokens, max_samples=tokens, attempts=1
         )
@@ -38,6 +41,7 @@ def time_torch(
         )
     add_decode(measured, f"torch.{key}", label, decoded)
     add_prefill(measured, f"torch.{key}", label, ids.shape[1], filled)
+    return written
 
 
 def decode_tokens(session: Session) -> int:
@@ -45,23 +49,23 @@ def decode_tokens(session: Session) -> int:
     return 8 if session.quick else 24
 
 
-def greedy(model: Any, prompt: torch.Tensor) -> Any:
-    """Prefill `prompt` ([1, n]) and return a function that decodes one more token greedily."""
+def greedy(model: Any, prompt: torch.Tensor) -> tuple[Callable[[], None], list[int]]:
+    """Prefill `prompt` ([1, n]); a function that decodes one more token, and the tokens so far."""
+    import torch
     from transformers import DynamicCache
 
     cache = DynamicCache(config=model.config)
+    written: list[int] = []
 
-    def following(ids: torch.Tensor) -> torch.Tensor:
+    def feed(ids: torch.Tensor) -> None:
         logits = model(input_ids=ids, past_key_values=cache, use_cache=True).logits
-        token: torch.Tensor = logits[:, -1:].argmax(dim=-1)
-        return token
-
-    latest = [following(prompt)]
+        written.append(int(logits[0, -1].argmax()))
 
     def step() -> None:
-        latest[0] = following(latest[0])
+        feed(torch.tensor([[written[-1]]], device=prompt.device))
 
-    return step
+    feed(prompt)
+    return step, written
 
 
 def add_decode(measured: Measured, name: str, label: str, samples: Samples) -> None:
