@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from labkit.contract import Outcome, Record
@@ -22,7 +23,9 @@ def outcome(
 ) -> Outcome:
     """As the notebook's check judges it: a function is called on practice draws."""
     probe = probe_for(exercise, facts, practice_seeds(exercise, learner), records=records)
-    results = run_probe(answer, probe) if probe and callable(answer) else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a notebook shows a learner's warnings and goes on
+        results = run_probe(answer, probe) if probe and callable(answer) else None
     return judge(
         exercise,
         facts,

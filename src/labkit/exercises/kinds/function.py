@@ -6,6 +6,8 @@ draw.
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -121,8 +123,8 @@ class _Trial:
     def _is_right(self, i: int) -> bool:
         return self.right is None or self._same(self.results[i], self.right[i])
 
-    def _same(self, left: Wire, right: Wire) -> bool:
-        return same(left, right, self.kind.rel_tol, self.kind.abs_tol)
+    def _same(self, left: Wire, right: Wire, *, wrong: bool = False) -> bool:
+        return same(left, right, self.kind.rel_tol, self.kind.abs_tol, equal_nan=wrong)
 
     def _properties(self, i: int) -> tuple[Code, str] | None:
         """The first property that this call's result breaks."""
@@ -169,7 +171,10 @@ class _Trial:
         chosen = tuple(self.probe.calls[i] for i in looked_at)
         asked = Probe(self.probe.exercise, chosen, memory=self.probe.memory)
         theirs = results_of(function, asked)
-        return all(self._same(self.results[i], next(theirs)) for i in looked_at)
+        with warnings.catch_warnings():
+            # An overflow is part of the mistake, even where warnings are errors.
+            warnings.simplefilter("ignore")
+            return all(self._same(self.results[i], next(theirs), wrong=True) for i in looked_at)
 
     def _took_too_much(self, i: int) -> bool:
         result = self.results[i]
@@ -223,6 +228,8 @@ class _Trial:
         for i in wrong:
             if i in self.remarks:
                 return self.remarks[i]
+        if any(not math.isfinite(x) for i in wrong for x in numbers(results[i]) or ()):
+            return Code.NOT_FINITE, f"On {about} the result holds NaN or infinity."
         if self._typed():
             return Code.TYPED_CONSTANT, (
                 "The function returns the same number for every input. "

@@ -20,19 +20,25 @@ def numbers(wire: Wire) -> list[float] | None:
     return None if leaves is None else [float(x) for leaf in leaves for x in leaf.ravel()]
 
 
-def same(left: Wire, right: Wire, rel_tol: float, abs_tol: float) -> bool:
+def same(
+    left: Wire, right: Wire, rel_tol: float, abs_tol: float, *, equal_nan: bool = False
+) -> bool:
     """Whether `left` is the result `right`.
 
     Shapes do not matter, the number of numbers does: (n, 1) is as good as (n,). Where `right` is
     an array of integers each number must be equal, whatever the tolerance; other numbers lie
-    within `rel_tol` of the right one, or within `abs_tol`. NaN is nothing's equal.
+    within `rel_tol` of the right one, or within `abs_tol`. NaN is nothing's equal, unless
+    `equal_nan` asks whether one wrong result is another.
     """
     if "raised" in (left.get("kind"), right.get("kind")):
         return left.get("kind") == right.get("kind") and left.get("ename") == right.get("ename")
     a, b = _flat(left), _flat(right)
     if a is None or b is None:
         return a is b and left.get("kind") == right.get("kind")
-    return _equal(_joined(a), _joined(b), _exact(b), rel_tol, abs_tol)
+    one, other = _joined(a), _joined(b)
+    if one.size != other.size:
+        return False
+    return _equal(one, other, _exact(b), (rel_tol, abs_tol), equal_nan=equal_nan)
 
 
 def shapes(wire: Wire) -> list[tuple[int, ...]]:
@@ -98,23 +104,24 @@ def _equal(
     a: np.ndarray[Any, Any],
     b: np.ndarray[Any, Any],
     exact: np.ndarray[Any, Any],
-    rel_tol: float,
-    abs_tol: float,
+    tolerances: tuple[float, float],
+    *,
+    equal_nan: bool,
 ) -> bool:
     import numpy as np
 
-    if a.size != b.size:
-        return False
+    relative, absolute = tolerances
     with np.errstate(invalid="ignore", over="ignore"):
-        near = np.abs(a - b) <= np.maximum(rel_tol * np.maximum(np.abs(a), np.abs(b)), abs_tol)
-    return bool(np.all(np.where(exact, a == b, near)))
+        near = np.abs(a - b) <= np.maximum(relative * np.maximum(np.abs(a), np.abs(b)), absolute)
+    good = np.where(exact, False, near) | (a == b)
+    if equal_nan:
+        good |= np.isnan(a) & np.isnan(b)
+    return bool(np.all(good))
 
 
 def how_far(result: Wire, right: Wire) -> str:
     """How far off a result is, as a factor only: the right number stays hidden."""
     got, good = numbers(result), numbers(right)
-    if got is not None and any(not math.isfinite(x) for x in got):
-        return "It holds NaN or infinity."
     if got and good and len(got) != len(good):
         return f"It holds {len(got):,} numbers where {len(good):,} are asked."
     if not got or not good or good[0] == 0 or got[0] == 0:

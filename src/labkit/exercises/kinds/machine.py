@@ -95,8 +95,14 @@ class MachineKind:
             found = first_breach(self.watcher, script, came)
             if found is not None:
                 return found
-        drawn = [first_breach(self.watcher, script, came) for script, came in runs[fixed:]]
-        return min((b for b in drawn if b is not None), key=lambda b: b.at, default=None)
+        drawn: list[Broken] = []
+        for script, came in runs[fixed:]:
+            found = first_breach(self.watcher, script, came)
+            if found is not None:
+                drawn.append(found)
+                if found.stopped:
+                    break
+        return min(drawn, key=lambda b: b.at, default=None)
 
 
 def _untouched(results: Sequence[Wire]) -> bool:

@@ -73,6 +73,7 @@ class Broken:
     of: int
     calls: tuple[Call, ...]
     got: str
+    stopped: bool = False  # nothing came back from here on, in later scripts neither
 
     def shown(self, *, hidden: bool) -> str:
         """Where it broke, in one line; without arguments and results for a hidden script."""
@@ -136,6 +137,7 @@ def _called(method: str) -> str:
     return "The constructor" if method == "new" else f"{method}()"
 
 
+_NO_MORE = ("TimeLimit", "ProcessLimit", "Crash")
 _STOPS = {
     "TimeLimit": (Code.NO_END, "{method} had not come back when time was up. Does it end?"),
     "ProcessLimit": (Code.RAISES, "There were too many processes to try it."),
@@ -152,7 +154,8 @@ _ODD = {
 
 def _broken(code: Code, says: str, i: int, script: Sequence[Call], wire: Wire) -> Broken:
     got = repr(wire.get("value")) if wire.get("kind") == "plain" else str(wire.get("kind"))
-    return Broken(code, says, i, len(script) - 1, tuple(script[: i + 1]), got[:SHOWN])
+    stopped = wire.get("kind") == "raised" and wire.get("ename") in _NO_MORE
+    return Broken(code, says, i, len(script) - 1, tuple(script[: i + 1]), got[:SHOWN], stopped)
 
 
 def _told(call: Call) -> str:
