@@ -120,6 +120,35 @@ class Code(StrEnum):
     DTYPE = "dtype"  # right numbers, stored in the wrong type
     SHAPE = "shape"
 
+    # Attention
+    ONE_HEAD = "one-head"  # one head's score matrix where each head has one
+    ALL_LAYERS = "all-layers"  # added up what is there one layer at a time
+    NOT_SQUARED = "not-squared"  # n where n squared belongs
+    KV_HEADS = "kv-heads"  # KV heads where query heads count
+    SCALE_FORGOTTEN = "scale-forgotten"  # scores not divided by the root of head_dim
+    MAX_FORGOTTEN = "max-forgotten"  # exp() of a score that nothing was subtracted from
+    NOT_RESCALED = "not-rescaled"  # sums of earlier blocks left at the old largest score
+    SUM_NOT_RESCALED = "sum-not-rescaled"
+    OUTPUT_NOT_RESCALED = "output-not-rescaled"
+    NOT_NORMALIZED = "not-normalized"
+    AVERAGED_BLOCKS = "averaged-blocks"  # a softmax of each block by itself
+    LAST_BLOCK = "last-block"  # the block that is not full is missing
+
+    # Speculative decoding
+    LINEAR = "linear"  # alpha times gamma, as if each draft stood by itself
+    PAST_REFUSAL = "past-refusal"  # keeps what stands behind a refused token
+    BONUS_FORGOTTEN = "bonus-forgotten"  # the target's own token
+    ALL_ACCEPTED = "all-accepted"  # the best case taken for the average
+    FREE_DRAFT = "free-draft"  # drafting costs nothing
+    COST_ONCE = "cost-once"  # one draft's cost where there are gamma of them
+    VERIFY_FORGOTTEN = "verify-forgotten"  # the target's own pass left out
+    VERIFY_IS_FREE = "verify-is-free"  # a pass over many tokens taken for one step
+    SIZE_NOT_TIME = "size-not-time"  # the ratio of sizes where times count
+    UNVERIFIED = "unverified"  # the drafter's text handed on
+    OFF_BY_ONE = "off-by-one"
+    STALE_DRAFT = "stale-draft"  # drafts from where the last round began
+    OVERSHOOT = "overshoot"  # more than was asked for
+
     # Memory and time of an answer
     MEMORY_LIMIT = "memory-limit"  # holds an n-by-n matrix where a few rows are enough
     NO_END = "no-end"  # had not come back in time

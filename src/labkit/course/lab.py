@@ -27,7 +27,7 @@ from labkit.contract.paths import find_workspace
 from labkit.course import advice, kernel, prediction, records, reprice
 from labkit.course.calibration import calibration, compare
 from labkit.course.cards import Card, Notice, Sheet, Table, show
-from labkit.course.carry import value_of
+from labkit.course.carry import Carried, bring
 from labkit.course.forbidden import forbidden_use
 from labkit.course.identity import identify
 from labkit.course.journal import Journal, keepable
@@ -86,6 +86,7 @@ class Lab:
         self._journal = Journal(self._workspace)
         self._handed: dict[str, Record] = {}
         self._sightings = kernel.Sightings()
+        self._show = show
         there = kernel.names()
         restarted = bool(there) and not any(type(thing) is Lab for thing in there.values())
         show(self._welcome(restarted=restarted))
@@ -94,12 +95,14 @@ class Lab:
     def given(self, exercise: str) -> Givens:
         """The numbers of an exercise: ``g = lab.given("1.1")``, then ``g.bandwidth_gbps``."""
         spec = self._exercise(exercise)
-        return givens_for(
-            spec,
-            self._material.facts,
-            learner=self._identity.draw(exercise),
-            records=self._needed(spec),
+        needed = self._needed(spec)
+        given = givens_for(
+            spec, self._material.facts, learner=self._identity.draw(exercise), records=needed
         )
+        for name, record in needed.items():
+            if record.live and self._sightings.newest(name) is None:
+                self._show(Carried.record(record))  # measured in another notebook
+        return given
 
     @_kindly
     def predict(self, exercise: str, value: Any = ..., confidence: Any = ...) -> Card:
@@ -173,7 +176,10 @@ class Lab:
     def carry(self, exercise: str) -> Any:
         """The record or last answer of an earlier exercise, of this lab or another."""
         self._journal.refresh()  # the earlier lab may be open in another tab
-        return value_of(exercise, self._journal.of(exercise), self._record)
+        value, travels = bring(exercise, self._journal.of(exercise), self._record)
+        if exercise not in self._material.exercises:
+            self._show(travels)
+        return value
 
     @_kindly
     def preflight(self) -> Table | Card:

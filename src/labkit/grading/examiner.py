@@ -14,6 +14,7 @@ from labkit.contract.probe import Probe
 from labkit.contract.record import Record
 from labkit.course.material import Material, load_material
 from labkit.exercises import Exercise, givens_for, judge, probe_for
+from labkit.exercises.registry import bench_of
 
 Records = Mapping[str, Record]
 
@@ -32,6 +33,9 @@ class Examiner(Protocol):
 
     def recording(self, name: str) -> Record | None:
         """The shipped recording that stands in for a measurement nobody handed in."""
+
+    def bench_of(self, exercise: str) -> str | None:
+        """The measurement that an exercise of whatever lab asks for; None where it asks none."""
 
     def givens(self, lab: str, exercise: Exercise, draw: str, records: Records) -> Givens:
         """The learner's givens. Raises LabkitError where a measurement is missing."""
@@ -101,6 +105,11 @@ class CourseExaminer:
             return (self._recording or recording)(name)
         except LabkitError:
             return None
+
+    def bench_of(self, exercise: str) -> str | None:
+        """The measurement that an exercise of any shipped lab asks for."""
+        with self._lock:
+            return bench_of(exercise)
 
     def givens(self, lab: str, exercise: Exercise, draw: str, records: Records) -> Givens:
         """The learner's givens on the pinned facts."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import logging
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -47,6 +48,8 @@ _STOPPED = {
     End.FLOODED: "it sent more than labkit reads",
     End.NOT_STARTED: "the sandbox did not start",
 }
+_CARRY = re.compile(r"""\bcarry\(\s*["']([0-9]{1,2}\.[0-9]{1,2})["']""")
+MAX_CARRIES = 32
 _NO_TEXT = "(its text is not shown in grading)"
 _PLAIN_TYPES = frozenset({"NoneType", "complex", "bytes", "set", "tuple", "generator", "object"})
 
@@ -121,9 +124,25 @@ class _Case:
             givens={name: self._givens(exercise) for name, exercise in self.exercises.items()},
             probed=frozenset(self.probes),
             records={name: record.to_json() for name, record in self.submission.records.items()},
+            carried=self._carried(),
             seed=int(self.submission.sha256[:8], 16),
             limits=limits,
         )
+
+    def _carried(self) -> dict[str, Wire]:
+        """What the notebook's calls of `lab.carry` bring from other labs, as far as it is there.
+
+        A measurement is the record in the notebook, else the shipped recording.
+        """
+        found = dict(self.submission.carried)
+        asked = {name for source in self._sources for name in _CARRY.findall(source)}
+        for name in sorted(asked - self.exercises.keys())[:MAX_CARRIES]:
+            bench = self.examiner.bench_of(name)
+            if bench is not None:
+                record = self.submission.records.get(bench) or self.examiner.recording(bench)
+                if record is not None:
+                    found[name] = {"kind": "record", "record": record.to_json()}
+        return found
 
     def _givens(self, exercise: Exercise) -> object:
         draw = self.numbers.draw(exercise.id)

@@ -15,7 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from labkit.contract.answer import Wire
+from labkit.contract.carried import MIME_CARRIED
 from labkit.contract.errors import LabkitError
+from labkit.contract.paths import valid_exercise
 from labkit.contract.record import MIME_RECORD, Record
 from labkit.course import notebooks
 from labkit.course.identity import ANONYMOUS, Identity, from_metadata
@@ -26,6 +29,7 @@ MAX_CELLS = 2000
 MAX_CELL = 1 << 20
 MAX_RECORDS = 64
 MAX_RECORD = 256 << 10
+MAX_CARRIED = 16 << 10
 
 _LAB = re.compile(r"[0-9]{1,2}")
 _LAB_CALL = re.compile(r"""\bLab\(\s*["']([0-9]{1,2})["']""")
@@ -51,6 +55,7 @@ class Submission:
     cells: tuple[Cell, ...]
     other_cells: frozenset[str]  # ids of cells that are not code
     records: Mapping[str, Record]
+    carried: Mapping[str, Wire]  # answers to other labs' exercises, as `lab.carry` showed them
     warnings: tuple[str, ...]
     claimed: bool  # whether it carries labkit metadata at all
 
@@ -95,6 +100,7 @@ def parse(raw: bytes) -> Submission:
         cells=code,
         other_cells=frozenset(cell_id for cell_id, kind, _ in cells if kind != "code"),
         records=_records(notebook, warnings),
+        carried=_carried(notebook, warnings),
         warnings=tuple(dict.fromkeys(warnings)),
         claimed=bool(metadata),
     )
@@ -190,7 +196,7 @@ def _lab(metadata: Mapping[str, Any], cells: tuple[Cell, ...], warnings: list[st
 def _records(notebook: notebooks.Notebook, warnings: list[str]) -> dict[str, Record]:
     """The learner's measurements in the outputs; of two with the same id the later one."""
     found: dict[str, Record] = {}
-    for data in _record_outputs(notebook):
+    for data in _outputs(notebook, MIME_RECORD):
         try:
             if len(json.dumps(data)) > MAX_RECORD:
                 raise LabkitError("it is too large")
@@ -206,10 +212,36 @@ def _records(notebook: notebooks.Notebook, warnings: list[str]) -> dict[str, Rec
     return found
 
 
-def _record_outputs(notebook: notebooks.Notebook) -> Iterator[object]:
+def _carried(notebook: notebooks.Notebook, warnings: list[str]) -> dict[str, Wire]:
+    """Answers that the notebook brought from other labs; of two to one exercise the later one."""
+    found: dict[str, Wire] = {}
+    for data in _outputs(notebook, MIME_CARRIED):
+        read = _answer_of(data)
+        if read is None:
+            warnings.append("An answer that was carried from another lab is not read.")
+        elif read[0] in found or len(found) < MAX_RECORDS:
+            found[read[0]] = read[1]
+    return found
+
+
+def _answer_of(data: object) -> tuple[str, Wire] | None:
+    """Exercise and answer of one carried message; None where it is malformed or large."""
+    exercise = data.get("exercise") if isinstance(data, dict) else None
+    answer = data.get("answer") if isinstance(data, dict) else None
+    if not isinstance(exercise, str) or not valid_exercise(exercise):
+        return None
+    try:
+        fits = isinstance(answer, dict) and len(json.dumps(answer)) <= MAX_CARRIED
+    except (ValueError, TypeError, RecursionError):
+        fits = False
+    return (exercise, answer) if isinstance(answer, dict) and fits else None
+
+
+def _outputs(notebook: notebooks.Notebook, mime: str) -> Iterator[object]:
+    """What stands in the cells' outputs under this MIME type."""
     for cell in notebook["cells"]:
         outputs = cell.get("outputs") if isinstance(cell, dict) else None
         for output in outputs if isinstance(outputs, list) else ():
             data = output.get("data") if isinstance(output, dict) else None
-            if isinstance(data, dict) and MIME_RECORD in data:
-                yield data[MIME_RECORD]
+            if isinstance(data, dict) and mime in data:
+                yield data[mime]

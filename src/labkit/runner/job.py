@@ -39,8 +39,9 @@ class Cell:
 class Job:
     """One submission to run. `givens` and `records` are in JSON form, by exercise and record id.
 
-    `probed` lists the exercises whose answer is a function to be called; `seed` starts the random
-    generators, so that a notebook that draws without a seed is graded the same every time.
+    `carried` holds answers to exercises of other labs in wire form, by exercise id. `probed` lists
+    the exercises whose answer is a function to be called; `seed` starts the random generators, so
+    that a notebook that draws without a seed is graded the same every time.
     """
 
     lab: str
@@ -49,6 +50,7 @@ class Job:
     givens: Mapping[str, Any] = field(default_factory=dict)
     probed: frozenset[str] = frozenset()
     records: Mapping[str, Any] = field(default_factory=dict)
+    carried: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
     limits: Limits = field(default_factory=Limits)
 
@@ -68,6 +70,7 @@ class Job:
             givens=data["givens"],
             probed=frozenset(data["probed"]),
             records=data["records"],
+            carried=data["carried"],
             seed=data["seed"],
             limits=Limits(**data["limits"]),
         )

@@ -32,7 +32,10 @@ class Lab:
         return Outcome(str(exercise), Status.NOT_ATTEMPTED, _QUIET)
 
     def carry(self, exercise: str, *_args: Any, **_kwargs: Any) -> Any:
-        """What was last checked for another exercise. Raises LabkitError where nothing was."""
+        """What was last checked for another exercise, of this lab or brought from another.
+
+        Raises LabkitError where there is nothing.
+        """
         return self._session.last_answer(str(exercise))
 
     def predict(self, *_args: Any, **_kwargs: Any) -> None:

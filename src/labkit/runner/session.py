@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from labkit.contract.answer import Wire, encode, is_blank
+from labkit.contract.carried import value_of
 from labkit.contract.errors import LabkitError
 from labkit.contract.givens import Givens
 from labkit.runner.channel import Channel
@@ -49,10 +50,18 @@ class Session:
             self._probe(exercise, answer)
 
     def last_answer(self, exercise: str) -> Any:
-        """What was last checked for this exercise. Raises LabkitError where nothing was."""
-        if exercise not in self._answers:
-            raise LabkitError(f"Nothing to carry from exercise {exercise!r}: check it first.")
-        return self._answers[exercise]
+        """What was last checked for this exercise, else what the notebook brought along of it.
+
+        Raises LabkitError where there is neither.
+        """
+        if exercise in self._answers:
+            return self._answers[exercise]
+        if exercise in self.job.carried:
+            return value_of(exercise, self.job.carried[exercise])
+        raise LabkitError(
+            f"Nothing to carry from exercise {exercise!r}: this notebook neither checks it nor "
+            "brings it along. Run the cell with lab.carry, save and hand in again."
+        )
 
     def _probe(self, exercise: str, function: Any) -> None:
         """Have the judge's calls made in a fork of this very state.
