@@ -1,0 +1,225 @@
+"""Lab 06, exercises 6.13 and 6.14: the formula beside the learner's own record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from labkit.bench.drafting.acceptance import expected_speedup, expected_tokens
+from labkit.contract.codes import Code
+from labkit.contract.givens import Given, Givens
+from labkit.exercises.kinds import Quantity, Tolerance
+from labkit.exercises.lab06_attention.objectives import SPECULATION
+from labkit.exercises.lab06_attention.records import (
+    COPY,
+    OPEN,
+    fact,
+    lookup,
+    number,
+    of_run,
+    own,
+    runs,
+    unlike,
+    unusable,
+)
+from labkit.exercises.spec import Draw, Exercise, Mistake, Tier
+
+# --- 6.13 what a verification costs ----------------------------------------------------------
+
+
+def _complete(run: Mapping[str, Any]) -> bool:
+    return all(run.get(key) for key in ("alpha", "c", "verify_over_step"))
+
+
+def _draw_6_13(draw: Draw) -> tuple[Given, ...]:
+    record = draw.records["speculation"]
+    run = lookup(record, COPY, _complete)
+    return (
+        of_run(record, run, "alpha", "prompt lookup on the copy prompt: α"),
+        of_run(record, run, "gamma", "drafted per round", "tokens"),
+        of_run(record, run, "c", "one drafted token ÷ one step"),
+        of_run(record, run, "verify_over_step", "a pass over γ + 1 tokens ÷ one step"),
+        of_run(record, run, "speedup", "speed-up as measured", "x"),
+    )
+
+
+def corrected(g: Givens) -> float:
+    """The formula with what a pass over the whole draft really costs."""
+    return expected_speedup(g.alpha, g.gamma, g.c, g.verify_over_step)
+
+
+REALITY = Exercise(
+    id="6.13",
+    title="The pass that is not free",
+    objective=SPECULATION,
+    points=1,
+    tier=Tier.OWN,
+    kind=Quantity("x", Tolerance.FORMULA),
+    statement=(
+        "The published formula divides by γ · c + **1**: it takes a pass over γ + 1 tokens to cost "
+        "as much as a step with one. Your record has timed both. Put the real cost of the pass "
+        "where the 1 stands.\n\n"
+        "**Which speed-up does the formula then expect on the copy prompt?** Your α may be 1: then "
+        "add up 1 + α + … + α^γ instead of dividing by 1 − α."
+    ),
+    answer_name="expected_speedup",
+    draw=_draw_6_13,
+    reference=corrected,
+    mistakes=(
+        Mistake(
+            Code.VERIFY_IS_FREE,
+            "This is the published formula, with the 1. Put verify_over_step in its place.",
+            lambda g: unlike(expected_speedup(g.alpha, g.gamma, g.c), corrected(g)),
+        ),
+        Mistake(
+            Code.BONUS_FORGOTTEN,
+            "The target's own token is missing: 1 + α + … + α^γ has γ + 1 terms.",
+            lambda g: unlike(
+                expected_tokens(g.alpha, int(g.gamma) - 1) / (g.gamma * g.c + g.verify_over_step),
+                corrected(g),
+            ),
+        ),
+        Mistake(
+            Code.SUM_OF_ROOFS,
+            "You added the pass to the 1. It takes the 1's place: γ · c + verify_over_step.",
+            lambda g: unlike(
+                expected_speedup(g.alpha, g.gamma, g.c, 1 + g.verify_over_step), corrected(g)
+            ),
+        ),
+        Mistake(
+            Code.EXPECTATION_NOT_MEASUREMENT,
+            "This is the speed-up that was measured. Asked: what the formula expects.",
+            lambda g: unlike(g.speedup, corrected(g), expected_speedup(g.alpha, g.gamma, g.c)),
+        ),
+    ),
+    hints=(
+        "Only one number of the formula changes.",
+        "(1 + α + … + α^γ) ÷ (γ · c + verify_over_step).",
+        "sum(alpha**i for i in range(gamma + 1)) / (gamma · c + verify_over_step)",
+    ),
+    solution=(
+        "tokens = sum(g.alpha**i for i in range(int(g.gamma) + 1))\n"
+        "expected_speedup = tokens / (g.gamma * g.c + g.verify_over_step)"
+    ),
+    praise=(
+        "The published formula assumes that weights are all a pass reads. On your machine a pass "
+        "over several tokens costs more, and that is most of the distance to what you measured."
+    ),
+    claim="E121",
+    needs=("speculation",),
+)
+
+
+# --- 6.14 a full batch -----------------------------------------------------------------------
+
+
+def _draw_6_14(draw: Draw) -> tuple[Given, ...]:
+    record = draw.records["speculation"]
+    batches, ratios = (fact(record, "batches", key) for key in ("batch", "verify_over_step"))
+    gamma = number(record, "batches.gamma", fact(record, "batches", "gamma"))
+    if not isinstance(batches, list) or not isinstance(ratios, list):
+        raise unusable(record, "batches")
+    if len(batches) != len(ratios) or len(batches) < 2:
+        raise unusable(record, "batches")
+    name = f"lookup{gamma:g}"
+    found = {prompt: runs(record, prompt).get(name) for prompt in (COPY, OPEN)}
+    if found[COPY] is None or found[OPEN] is None:
+        raise unusable(record, f"run of {name!r}")
+    said = "tokens per pass of the target"
+    return (
+        Given("gamma", gamma, "tokens", "drafted per round", own(record)),
+        Given("batch", number(record, "batch", batches[-1]), "sequences", "the largest batch"),
+        Given(
+            "verify_over_step",
+            number(record, "verify_over_step", ratios[-1]),
+            "",
+            "at that batch: γ + 1 tokens each ÷ one token each",
+            own(record),
+        ),
+        Given(
+            "alone_verify_over_step",
+            number(record, "verify_over_step", ratios[0]),
+            "",
+            f"the same at batch {batches[0]}",
+            own(record),
+        ),
+        *(
+            Given(
+                f"{prompt}_tokens",
+                number(record, "tokens_per_forward", (run or {}).get("tokens_per_forward")),
+                "tokens",
+                f"{prompt} prompt: {said}",
+                own(record),
+            )
+            for prompt, run in found.items()
+        ),
+    )
+
+
+def crowded(g: Givens) -> float:
+    """Speed-up at the largest batch, drafting itself taken as free."""
+    return float(g.copy_tokens / g.verify_over_step)
+
+
+CROWDED = Exercise(
+    id="6.14",
+    title="The same trick in a full batch",
+    objective=SPECULATION,
+    points=1,
+    tier=Tier.OWN,
+    kind=Quantity("x", Tolerance.FORMULA),
+    statement=(
+        "Now many users at once, all with text like the copy prompt, each with a draft of the same "
+        "length. Your record says what a pass over γ + 1 tokens of every sequence costs at the "
+        "largest batch, in steps with one token of every sequence. Prompt lookup itself costs next "
+        "to nothing.\n\n"
+        "**By which factor does speculation speed up decoding at the largest batch?** Below 1 "
+        "means slower."
+    ),
+    answer_name="crowded_speedup",
+    draw=_draw_6_14,
+    reference=crowded,
+    mistakes=(
+        Mistake(
+            Code.BATCH_IGNORED,
+            "This is the speed-up at the smallest batch. Take the cost of a pass at the largest "
+            "one.",
+            lambda g: unlike(g.copy_tokens / g.alone_verify_over_step, crowded(g)),
+        ),
+        Mistake(
+            Code.VERIFY_IS_FREE,
+            "These are the tokens per pass. The pass costs more than one step: divide by that.",
+            lambda g: unlike(g.copy_tokens, crowded(g)),
+        ),
+        Mistake(
+            Code.ALL_ACCEPTED,
+            "You counted γ + 1 tokens per pass, as if no draft were ever refused. Take what your "
+            "record counted.",
+            lambda g: unlike((g.gamma + 1) / g.verify_over_step, crowded(g)),
+        ),
+        Mistake(
+            Code.OTHER_QUANTITY,
+            "This is the open prompt. Asked: text like the copy prompt.",
+            lambda g: unlike(g.open_tokens / g.verify_over_step, crowded(g)),
+        ),
+        Mistake(
+            Code.INVERTED,
+            "Upside down: this is how much longer it takes.",
+            lambda g: unlike(1 / crowded(g), crowded(g)),
+        ),
+    ),
+    hints=(
+        "What a pass gives, divided by what it costs.",
+        "Tokens per pass on the copy prompt, divided by verify_over_step at the largest batch.",
+        "copy_tokens / verify_over_step",
+    ),
+    solution="crowded_speedup = g.copy_tokens / g.verify_over_step",
+    praise=(
+        "A batch and a draft compete for the same thing: the compute that idles while weights are "
+        "read. When the batch has used it up, a draft must pay for its tokens."
+    ),
+    claim="E121",
+    needs=("speculation",),
+)
+
+REALITY_EXERCISES = (REALITY, CROWDED)

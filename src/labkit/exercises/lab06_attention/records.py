@@ -1,0 +1,89 @@
+"""What Lab 06 reads from the learner's records of `bench.attention()` and `bench.speculation()`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from labkit.contract.errors import LabkitError
+from labkit.contract.givens import Given
+from labkit.contract.record import Record
+
+COPY, OPEN = "copy", "open"
+# The run that the formula is held to: five tokens per draft where the record has it.
+LOOKUPS = ("lookup5", "lookup2", "lookup10")
+
+
+def fact(record: Record, *path: str) -> Any:
+    """What stands at this place of the record's facts; None where nothing does."""
+    value: Any = record.facts
+    for part in path:
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
+
+
+def number(record: Record, what: str, value: object, low: float = 0.0) -> float:
+    """`value`, if it is a finite number above `low`. Raises LabkitError."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise unusable(record, what)
+    if not math.isfinite(value) or value <= low:
+        raise unusable(record, what)
+    return float(value)
+
+
+def unusable(record: Record, what: str) -> LabkitError:
+    """The sentence for a record that lacks `what`."""
+    return LabkitError(
+        f"Your record {record.id!r} has no usable {what}: run the bench again, or take "
+        f"bench.{record.id}(replay=True)."
+    )
+
+
+def entries(record: Record, *path: str) -> list[Mapping[str, Any]]:
+    """A list of objects in the facts. Raises LabkitError."""
+    found = fact(record, *path)
+    if not isinstance(found, list) or not all(isinstance(item, Mapping) for item in found):
+        raise unusable(record, ".".join(path))
+    return found
+
+
+def runs(record: Record, prompt: str) -> dict[str, Mapping[str, Any]]:
+    """The runs on one prompt, by drafter; those whose counts add up. Raises LabkitError."""
+    found = {str(r.get("drafter")): r for r in entries(record, "runs") if r.get("prompt") == prompt}
+    for name, run in found.items():
+        what = f"run of {name!r} on {prompt!r}"
+        made = number(record, what, run.get("tokens"))
+        passes = number(record, what, run.get("target_forwards"))
+        if passes > made or run.get("accepted", 0) > run.get("drafted", 0):
+            raise unusable(record, what)
+        if not math.isclose(run.get("tokens_per_forward", 0.0), made / passes, rel_tol=0.01):
+            raise unusable(record, what)
+    return found
+
+
+def lookup(
+    record: Record, prompt: str, usable: Callable[[Mapping[str, Any]], bool] = lambda _run: True
+) -> Mapping[str, Any]:
+    """The prompt-lookup run of `LOOKUPS` that comes first and is usable. Raises LabkitError."""
+    here = runs(record, prompt)
+    for name in LOOKUPS:
+        if name in here and usable(here[name]):
+            return here[name]
+    raise unusable(record, f"prompt-lookup run on {prompt!r}")
+
+
+def own(record: Record) -> str:
+    """Whose numbers they are."""
+    return f"{'your record' if record.live else 'replayed recording'}, {record.made_on}"
+
+
+def of_run(record: Record, run: Mapping[str, Any], key: str, label: str, unit: str = "") -> Given:
+    """One positive number of a run, as a given of that name."""
+    return Given(key, number(record, key, run.get(key)), unit, label, own(record))
+
+
+def unlike(value: float, right: float, *others: float, room: float = 0.02) -> float | None:
+    """A wrong value, where these numbers tell it from the right one and from `others`."""
+    near = any(math.isclose(value, other, rel_tol=room) for other in (right, *others))
+    return None if near else value
