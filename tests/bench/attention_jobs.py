@@ -176,3 +176,18 @@ def tiny_llama(tied: bool = True) -> Any:
         )
     )
     return model.eval()
+
+
+def memory_kept(options: dict[str, Any], report: Report) -> dict[str, Any]:
+    """Resident memory after 300 MB were freed, before and after the heap is told to keep it."""
+    from labkit.bench.heap import keep_freed_memory
+    from labkit.bench.jobs.memory import resident_bytes
+
+    def growth() -> int:
+        before = resident_bytes()
+        block = bytearray(300_000_000)
+        del block
+        return resident_bytes() - before
+
+    first = growth()
+    return {"given_back": first, "told": keep_freed_memory(), "kept": growth()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
@@ -221,3 +222,12 @@ def test_the_summary_fits_a_terminal(shipped: Record, columns: int) -> None:
     assert wide == [shipped.origin()]  # one sentence, which the terminal wraps
     assert "efficient: torch" in text
     assert "flash: equal to math" in text
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the heap of Linux's C library")
+@pytest.mark.usefixtures("worker_path")
+def test_freed_memory_is_kept_once_told() -> None:
+    found = run_job(f"{JOBS}:memory_kept", timeout_s=120)
+    assert found["told"] is True
+    assert found["given_back"] < 50_000_000
+    assert found["kept"] > 250_000_000

@@ -141,7 +141,8 @@ def attention(replay: bool | None = None, quick: bool = False) -> Record:
     (one decode step, without the profiler).
 
     Facts:
-      clock "cpu" | "wall": what the series are in.
+      clock "cpu" | "wall": what the series are in; freed_memory_kept (true: a CPU's heap kept freed
+      memory between calls, as torch does on a GPU, so no call waits for fresh pages).
       sdpa {"lengths": [N…], "heads", "head_dim", "causal": true, "dtype", "bytes_per_element",
       "score_bytes": [heads · N² · bytes_per_element, for each N], "qkv_bytes": [q, k, v and the
       output together], "tolerance" (largest difference to math that counts as equal),

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from labkit.bench import clock
+from labkit.bench.heap import keep_freed_memory
 from labkit.bench.jobs.decode import PROMPT, in_one_block
 from labkit.bench.sdpa.backends import Shape
 from labkit.bench.sdpa.compare import compare
@@ -31,6 +32,7 @@ def measure(session: Session) -> Measured:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
+    kept = session.device == "cpu" and keep_freed_memory()
     shape = Shape(dtype="float32" if session.device == "cpu" else "float16")
     measured = compare(session, shape, QUICK_LENGTHS if session.quick else LENGTHS)
     weights = ensure_weights(session.report)
@@ -42,7 +44,11 @@ def measure(session: Session) -> Measured:
         in_one_block(model)
     prompt = tokenizer(PROMPT, return_tensors="pt").input_ids.to(session.device)
     measured.extend(profile_decode(session, model, prompt))
-    measured.facts |= {"clock": clock.clock_of(session.device), "weights": weights.source.key}
+    measured.facts |= {
+        "clock": clock.clock_of(session.device),
+        "freed_memory_kept": kept,
+        "weights": weights.source.key,
+    }
     return measured
 
 
