@@ -17,7 +17,7 @@ from labkit.exercises.kinds.intervals import Interval, paired_t
 
 REFERENCE = "fp32"
 TRAP = "q4_1"
-LEAST_WINDOWS = 5
+LEAST_WINDOWS = 4
 _MOST_NATS = 50.0
 
 
