@@ -249,8 +249,8 @@ else:
 # %% exercise 1.3
 
 # %% [markdown]
-# *Prefill*, reading the prompt, is a batch of as many rows as the prompt has tokens. It lies far
-# beyond this knee, so W4A16 gains nothing there.
+# *Prefill*, reading the prompt, is a batch of as many rows as the prompt has tokens. A prompt of a few
+# hundred tokens lies beyond both knees, so W4A16 gains nothing there.
 #
 # ### What somebody measured
 #
@@ -491,7 +491,7 @@ plane.grid(which="both", alpha=0.2)
 fig.tight_layout()
 
 # %% [markdown]
-# Why the two engines differ. In eager torch a quantized weight is first turned into a wide number,
+# Why the two engines differ, on most machines. In eager torch a quantized weight is first turned into a wide number,
 # **written** to memory as a whole matrix, and **read** again by the product. That moves more bytes
 # than FP32 alone did, not fewer. (The 16-bit formats move fewer, but the routines for them are not
 # the fast ones on every CPU.) llama.cpp has a kernel for each format that reads the small integers
@@ -572,7 +572,7 @@ for name in ("A10G", "L4", "L40S", "A100-40GB", "H100"):
 # - Weight ≈ integer · scale, and |w − ŵ| ≤ scale ÷ 2. Who shares a scale decides how outliers hurt.
 # - INT4 is 4.16 bits on the matrices, and 16 on the tables. 7B is 3.89 GB, not 3.5.
 # - The speed-up is bounded by bytes: 3.64× at batch 1, less with every user and every token of
-#   context. Beyond the knee there is none.
+#   context. Where even 16-bit weights are past their knee there is none.
 # - The bound is kept by kernels. Eager torch gains nothing, llama.cpp much of it; a GPU kernel of 2023
 #   lost to FP16 at ten users.
 # - Loss is relative to a reference. Ask what the reference was.

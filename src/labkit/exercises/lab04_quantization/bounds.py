@@ -282,8 +282,8 @@ KNEE_INT4 = Exercise(
         "knee_int4 = ridge * g.bits_per_weight / 8 / 2"
     ),
     praise=(
-        "With BF16 weights it was at 117. Past the knee the time is arithmetic, and INT4 has the "
-        "same arithmetic: the gain shrinks, and from there on it is gone."
+        "With BF16 weights it was at 117. From knee to knee INT4's gain shrinks, and beyond 117 "
+        "nothing is left of it: both then wait for the same arithmetic."
     ),
     claim="E005",
 )
