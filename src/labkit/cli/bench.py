@@ -65,10 +65,10 @@ def bench(
     if as_json:
         emit_json(found.to_json())
     else:
-        print(_in_words(found))
+        print(in_words(found))
 
 
-def _in_words(record: Record) -> str:
+def in_words(record: Record) -> str:
     """The measurement's own summary, else its list of series."""
     module, _, function = BENCHES[record.id].summary.partition(":")
     if not module:

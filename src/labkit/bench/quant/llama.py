@@ -20,6 +20,7 @@ from labkit.bench.quant.speed import (
     add_decode,
     add_prefill,
     decode_tokens,
+    quietest,
 )
 from labkit.bench.sampling import Samples
 from labkit.bench.session import Measured, Session
@@ -27,6 +28,8 @@ from labkit.contract import LabkitError
 from labkit.contract.remedies import set_up_again
 
 _CONTEXT = 512
+# Tokens take 10 to 30 ms here, so short that one change of process would double one of them.
+_PER_SAMPLE = 3
 _QUIET = -1
 
 
@@ -48,8 +51,14 @@ def time_llama(
     import xllamacpp
 
     engine = xllamacpp.Server(_options(xllamacpp, path, session.threads))
-    # Twice as many tokens as torch gets: they are quick, and the first samples are the noisiest.
-    decoded, written = _decode(engine, ids[:PROMPT_TOKENS], 2 * decode_tokens(session))
+    texts: list[str] = []
+
+    def decode() -> Samples:
+        samples, text = _decode(engine, ids[:PROMPT_TOKENS], _PER_SAMPLE * decode_tokens(session))
+        texts.append(text)
+        return samples
+
+    decoded = quietest(session, decode)
     filled = session.time(
         lambda: _complete(engine, ids, 1, None),
         min_samples=PREFILLS,
@@ -58,7 +67,7 @@ def time_llama(
     )
     add_decode(measured, f"llama.{key}", f"llama.cpp {label}", decoded)
     add_prefill(measured, f"llama.{key}", f"llama.cpp {label}", len(ids), filled)
-    return written
+    return texts[-1]
 
 
 def _options(xllamacpp: Any, path: Path, threads: int) -> Any:
@@ -74,7 +83,7 @@ def _options(xllamacpp: Any, path: Path, threads: int) -> Any:
 
 
 def _decode(engine: Any, prompt: Sequence[int], tokens: int) -> tuple[Samples, str]:
-    """One sample per token, between two arrivals of the stream; and the whole text."""
+    """One sample is the mean of three tokens, from arrivals of the stream; and the whole text."""
     arrivals: list[tuple[float, float]] = []
     pieces: list[str] = []
 
@@ -91,10 +100,10 @@ def _decode(engine: Any, prompt: Sequence[int], tokens: int) -> tuple[Samples, s
             f"llama.cpp streamed {len(arrivals)} pieces and {tokens} tokens were to be timed: "
             "install the version of xllamacpp that labkit names."
         )
-    pairs = list(itertools.pairwise(marks))
+    pairs = list(itertools.pairwise(marks[::_PER_SAMPLE]))
     samples = Samples(
-        wall_s=tuple(after[0] - before[0] for before, after in pairs),
-        cpu_s=tuple(after[1] - before[1] for before, after in pairs),
+        wall_s=tuple((after[0] - before[0]) / _PER_SAMPLE for before, after in pairs),
+        cpu_s=tuple((after[1] - before[1]) / _PER_SAMPLE for before, after in pairs),
     )
     return samples, "".join(pieces)
 

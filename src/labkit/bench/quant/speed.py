@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from labkit.bench.sampling import Samples
+from labkit.bench.sampling import SPREAD_LIMIT, Samples, spread
 from labkit.bench.session import Measured, Session
 from labkit.contract import Series
 
@@ -28,11 +29,17 @@ def time_torch(
     import torch
 
     tokens = decode_tokens(session)
-    with torch.no_grad():
-        step, written = greedy(model, ids[:, :PROMPT_TOKENS])
-        decoded = session.time(
-            step, warmup=WARM_TOKENS, min_samples=tokens, max_samples=tokens, attempts=1
+    runs: list[Greedy] = []
+
+    def decode() -> Samples:
+        """From the prompt on, so that a further try meets the same contexts."""
+        runs.append(Greedy(model, ids[:, :PROMPT_TOKENS]))
+        return session.time(
+            runs[-1].step, warmup=WARM_TOKENS, min_samples=tokens, max_samples=tokens, attempts=1
         )
+
+    with torch.no_grad():
+        decoded = quietest(session, decode)
         filled = session.time(
             lambda: model(input_ids=ids, use_cache=False, logits_to_keep=1),
             min_samples=PREFILLS,
@@ -41,7 +48,7 @@ def time_torch(
         )
     add_decode(measured, f"torch.{key}", label, decoded)
     add_prefill(measured, f"torch.{key}", label, ids.shape[1], filled)
-    return written
+    return runs[-1].written
 
 
 def decode_tokens(session: Session) -> int:
@@ -49,23 +56,43 @@ def decode_tokens(session: Session) -> int:
     return 8 if session.quick else 24
 
 
-def greedy(model: Any, prompt: torch.Tensor) -> tuple[Callable[[], None], list[int]]:
-    """Prefill `prompt` ([1, n]); a function that decodes one more token, and the tokens so far."""
-    import torch
-    from transformers import DynamicCache
+def quietest(session: Session, take: Callable[[], Samples]) -> Samples:
+    """The set of samples whose CPU times scatter least, of up to three tries (quick: two).
 
-    cache = DynamicCache(config=model.config)
-    written: list[int] = []
+    A set within the limit ends the search.
+    """
+    best: Samples | None = None
+    for attempt in range(1, 3 if session.quick else 4):
+        taken = take()
+        if best is None or spread(taken.cpu_s) < spread(best.cpu_s):
+            best = replace(taken, attempts=attempt)
+        if spread(best.cpu_s) <= SPREAD_LIMIT:
+            break
+    if best is None:
+        raise ValueError("no try was made")
+    return best
 
-    def feed(ids: torch.Tensor) -> None:
-        logits = model(input_ids=ids, past_key_values=cache, use_cache=True).logits
-        written.append(int(logits[0, -1].argmax()))
 
-    def step() -> None:
-        feed(torch.tensor([[written[-1]]], device=prompt.device))
+class Greedy:
+    """Greedy decode of one sequence: the prompt ([1, n]) is prefilled, then token after token."""
 
-    feed(prompt)
-    return step, written
+    def __init__(self, model: Any, prompt: torch.Tensor) -> None:
+        from transformers import DynamicCache
+
+        self._model, self._device = model, prompt.device
+        self._cache = DynamicCache(config=model.config)
+        self.written: list[int] = []
+        self._feed(prompt)
+
+    def step(self) -> None:
+        """One more token."""
+        import torch
+
+        self._feed(torch.tensor([[self.written[-1]]], device=self._device))
+
+    def _feed(self, ids: torch.Tensor) -> None:
+        logits = self._model(input_ids=ids, past_key_values=self._cache, use_cache=True).logits
+        self.written.append(int(logits[0, -1].argmax()))
 
 
 def add_decode(measured: Measured, name: str, label: str, samples: Samples) -> None:

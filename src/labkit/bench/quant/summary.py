@@ -7,13 +7,16 @@ from labkit.contract import Record
 from labkit.contract.view import number, text_table
 
 _LEGEND = (
-    "MB = 1e6 bytes. ms are CPU time per decoded token, medians; – was not run that way.",
+    "MB = 1e6 bytes. ms: CPU time of one decoded token, median; – not run that way.",
     "Loss over {windows} windows of {tokens} tokens; ~ rounded weights in FP32 arithmetic.",
 )
 
 
 def summary(record: Record) -> str:
-    """Formats by bytes, loss and speed; then quantised caches; then who measured, and remarks."""
+    """Formats by bytes, loss and speed; then quantised caches; then who measured, and remarks.
+
+    A layer's error is that of its attention output.
+    """
     points = format_points(record)
     text = record.facts["text"]
     legend = [
@@ -42,7 +45,7 @@ def _formats(title: str, points: list[FormatPoint]) -> str:
 
 
 def _caches(record: Record) -> str:
-    columns = ["KV cache", "Bytes/token", "Perplexity", "Attention error, worst layer"]
+    columns = ["KV cache", "Bytes/token", "Perplexity", "Worst layer's error"]
     rows = [
         [
             facts["label"],
