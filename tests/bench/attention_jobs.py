@@ -87,7 +87,8 @@ def profile_toys(options: dict[str, Any], report: Report) -> dict[str, Any]:
 
     busy()
     return {
-        name: profile_call(step, "cpu").facts() for name, step in (("busy", busy), ("idle", idle))
+        name: profile_call(step, "cpu", repeats=3).facts()
+        for name, step in (("busy", busy), ("idle", idle))
     }
 
 

@@ -153,7 +153,7 @@ def attention(replay: bool | None = None, quick: bool = False) -> Record:
       "max_difference" (absolute, to math; 0 for math itself), each a list along "lengths", and
       "agrees" (all within the tolerance).
       profile {"context_tokens", "step_ms" (median without the profiler), "profiled_ms" (wall time
-      with it, the fastest of five), "kernel_ms" (of that, in operators that compute; on a GPU, in
+      with it, mean of ten), "kernel_ms" (of that, in operators that compute; on a GPU, in
       its kernels), "host_share" (1 - kernel_ms / profiled_ms: Python, dispatch, views; both null on
       MPS, where nobody tells), "calls" (operator calls of one step), "kinds" (different operators),
       "operators": the ten with most time of their own [{"name", "calls", "self_ms", "share" (of all

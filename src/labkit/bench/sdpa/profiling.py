@@ -75,8 +75,12 @@ class Row:
     on_gpu: bool
 
 
-def profile_call(step: Callable[[], object], device: str) -> StepProfile:
-    """Profile one call of `step`, which must wait for the device itself."""
+def profile_call(step: Callable[[], object], device: str, repeats: int = 1) -> StepProfile:
+    """Profile `repeats` calls of `step`, which must wait for the device itself; means per call.
+
+    The profiler's clock is wall time. What interrupts a call stretches every operator alike, on
+    the average of many: so shares come out right on a busy machine too.
+    """
     from torch.profiler import ProfilerActivity, profile
 
     activities = [ProfilerActivity.CPU]
@@ -84,21 +88,24 @@ def profile_call(step: Callable[[], object], device: str) -> StepProfile:
         activities.append(ProfilerActivity.CUDA)
     with profile(activities=activities) as profiler:
         begun = time.perf_counter()
-        step()
-        profiled_ms = 1e3 * (time.perf_counter() - begun)
+        for _ in range(repeats):
+            step()
+        profiled_ms = 1e3 * (time.perf_counter() - begun) / repeats
     rows = [
         Row(
             name=str(average.key),
-            calls=int(average.count),
-            self_us=float(
-                average.self_device_time_total if on_gpu else average.self_cpu_time_total
-            ),
+            calls=int(average.count) // repeats,
+            self_us=_own_us(average, on_gpu) / repeats,
             on_gpu=on_gpu,
         )
         for average in profiler.key_averages()
         if (on_gpu := average.device_type.name == "CUDA") or str(average.key).startswith("aten::")
     ]
     return digest(rows, profiled_ms, device)
+
+
+def _own_us(average: Any, on_gpu: bool) -> float:
+    return float(average.self_device_time_total if on_gpu else average.self_cpu_time_total)
 
 
 def digest(rows: Sequence[Row], profiled_ms: float, device: str) -> StepProfile:
