@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import json
 import os
 import subprocess
@@ -13,12 +14,15 @@ from typing import Any
 
 import nbformat
 
+from labkit.bench.records import recording
 from labkit.contract import Record, Series
 from labkit.contract.paths import answer_cell
+from labkit.course.manifest import load_manifest
+from labkit.course.resources import resources
 from labkit.course.workspace import init
 from labkit.exercises import Exercise, Facts, givens_for, load
 
-LAB_FILES = {"01": "01_own_the_roofline.ipynb", "02": "02_memory_budget.ipynb"}
+LAB_FILES = {plan.number: plan.file for plan in load_manifest(resources().manifest).labs}
 
 
 def learners_copy(folder: Path, learner: str, lab: str) -> Path:
@@ -64,20 +68,20 @@ def run(notebook: Path, learner: str) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-def recordings() -> dict[str, Record]:
+def recordings(*names: str) -> dict[str, Record]:
     """The shipped recordings that a replay shows, by id."""
-    from labkit import bench
-
-    return {
-        "machine": bench.machine(replay=True),
-        "decode": bench.decode(replay=True),
-        "memory": bench.memory(replay=True),
-    }
+    return {name: recording(name) for name in names}
 
 
 def givens(exercise: Exercise, learner: str) -> Any:
     """This learner's numbers, in replay."""
-    return givens_for(exercise, Facts.load(), learner=learner, records=recordings())
+    records = recordings(*exercise.needs)
+    return givens_for(exercise, _facts(), learner=learner, records=records)
+
+
+@functools.cache
+def _facts() -> Facts:
+    return Facts.load()
 
 
 def hand_in(inbox: Path, notebook: Path, learner: str) -> Path:
