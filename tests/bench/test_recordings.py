@@ -16,6 +16,8 @@ from labkit.contract import Record
 SHIPPED = sorted(path.stem for path in recordings_dir().glob("*.json"))
 # Rounding, and the peak and the bandwidth themselves being medians.
 SLACK = 1.25
+# Longer ones by CPU time: their length on quiet cores, however busy the machine was.
+LONG_CPU_S = {"quantization": 300, "attention": 60, "speculation": 180}
 
 
 @pytest.fixture
@@ -37,7 +39,10 @@ def test_quiet_full_and_marked(name: str) -> None:
     assert name in BENCHES
     assert complaints(record) == []
     assert record.facts["quick"] is False
-    assert record.wall_s <= 60
+    if name in LONG_CPU_S:
+        assert record.cpu_s <= LONG_CPU_S[name]
+    else:
+        assert record.wall_s <= 60
     assert all(len(series.samples) >= 5 for series in record.series)
     assert {"python", "torch"} <= record.versions.keys()
     assert record.machine() != "unknown machine"
