@@ -45,7 +45,7 @@ def test_the_learners_own_record_travels_and_decides(
     notebook = learners_copy(tmp_path / "ws", "ada", "04")
     fill(notebook, solutions("04") | {"4.14": 'who_gains = "llama"'})
     run(notebook, "ada")
-    mine = recordings()["quantization"].to_json() | {"live": True}
+    mine = recordings("quantization")["quantization"].to_json() | {"live": True}
     slow = json.loads(json.dumps(mine))
     for series in slow["series"]:
         if series["name"].startswith("llama.q"):
