@@ -61,7 +61,7 @@ def measured(g: Givens) -> list[tuple[float, float]]:
 def curves(ax: dict[str, Any], g: Givens) -> Remark:
     """A curve for each α: the formula with the given c, for γ from 1 to 10."""
     for alpha in g.alphas:
-        word = re.compile(rf"(?<![0-9.]){re.escape(f'{alpha:g}')}(?![0-9])")
+        word = re.compile(rf"(?<![0-9.]){re.escape(f'{alpha:g}')}0*(?![0-9])")
         lines = [_points(line) for line in ax["lines"] if word.search(line["label"])]
         line = max(lines, key=len, default=[])
         if len(line) < 5:

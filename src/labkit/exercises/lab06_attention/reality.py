@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from labkit.bench.drafting.acceptance import expected_speedup, expected_tokens
+from labkit.bench.drafting.acceptance import expected_speedup, expected_tokens, gain
 from labkit.contract.codes import Code
 from labkit.contract.givens import Given, Givens
+from labkit.contract.record import Record
 from labkit.exercises.kinds import Quantity, Tolerance
 from labkit.exercises.lab06_attention.objectives import SPECULATION
 from labkit.exercises.lab06_attention.records import (
@@ -125,7 +126,6 @@ def _draw_6_14(draw: Draw) -> tuple[Given, ...]:
     found = {prompt: runs(record, prompt).get(name) for prompt in (COPY, OPEN)}
     if found[COPY] is None or found[OPEN] is None:
         raise unusable(record, f"run of {name!r}")
-    said = "tokens per pass of the target"
     return (
         Given("gamma", gamma, "tokens", "drafted per round", own(record)),
         Given("batch", number(record, "batch", batches[-1]), "sequences", "the largest batch"),
@@ -143,22 +143,34 @@ def _draw_6_14(draw: Draw) -> tuple[Given, ...]:
             f"the same at batch {batches[0]}",
             own(record),
         ),
-        *(
-            Given(
-                f"{prompt}_tokens",
-                number(record, "tokens_per_forward", (run or {}).get("tokens_per_forward")),
-                "tokens",
-                f"{prompt} prompt: {said}",
-                own(record),
-            )
-            for prompt, run in found.items()
+        *(item for prompt, run in found.items() for item in _counts(record, prompt, run or {})),
+    )
+
+
+def _counts(record: Record, prompt: str, run: Mapping[str, Any]) -> tuple[Given, ...]:
+    what = f"run on {prompt!r}"
+    passes = number(record, what, run.get("target_forwards"))
+    return (
+        Given(
+            f"{prompt}_tokens",
+            number(record, what, run.get("tokens_per_forward")),
+            "tokens",
+            f"{prompt} prompt: tokens per pass of the target",
+            own(record),
+        ),
+        Given(
+            f"{prompt}_drafted",
+            number(record, what, run.get("rounds_with_draft")) / passes,
+            "",
+            f"{prompt} prompt: share of the passes that had a draft to check",
+            own(record),
         ),
     )
 
 
-def crowded(g: Givens) -> float:
+def crowded(g: Givens, verify: float | None = None) -> float:
     """Speed-up at the largest batch, drafting itself taken as free."""
-    return float(g.copy_tokens / g.verify_over_step)
+    return gain(g.copy_tokens, g.copy_drafted, g.verify_over_step if verify is None else verify)
 
 
 CROWDED = Exercise(
@@ -169,10 +181,12 @@ CROWDED = Exercise(
     tier=Tier.OWN,
     kind=Quantity("x", Tolerance.FORMULA),
     statement=(
-        "Now many users at once, all with text like the copy prompt, each with a draft of the same "
-        "length. Your record says what a pass over γ + 1 tokens of every sequence costs at the "
-        "largest batch, in steps with one token of every sequence. Prompt lookup itself costs next "
-        "to nothing.\n\n"
+        "Now many users at once, all with text like the copy prompt. Your record says what a pass "
+        "over γ + 1 tokens of every sequence costs at the largest batch, in steps with one token "
+        "of every sequence: `verify_over_step`.\n\n"
+        "Prompt lookup does not always find something. A share `copy_drafted` of the passes has a "
+        "draft to check and costs `verify_over_step`; the others cost 1, a plain step. Looking up "
+        "costs next to nothing.\n\n"
         "**By which factor does speculation speed up decoding at the largest batch?** Below 1 "
         "means slower."
     ),
@@ -184,7 +198,13 @@ CROWDED = Exercise(
             Code.BATCH_IGNORED,
             "This is the speed-up at the smallest batch. Take the cost of a pass at the largest "
             "one.",
-            lambda g: unlike(g.copy_tokens / g.alone_verify_over_step, crowded(g)),
+            lambda g: unlike(crowded(g, g.alone_verify_over_step), crowded(g)),
+        ),
+        Mistake(
+            Code.CONDITION_IGNORED,
+            "You let every pass check a draft. A pass without one costs a plain step: "
+            "copy_drafted · verify_over_step + (1 − copy_drafted).",
+            lambda g: unlike(g.copy_tokens / g.verify_over_step, crowded(g)),
         ),
         Mistake(
             Code.VERIFY_IS_FREE,
@@ -195,12 +215,12 @@ CROWDED = Exercise(
             Code.ALL_ACCEPTED,
             "You counted γ + 1 tokens per pass, as if no draft were ever refused. Take what your "
             "record counted.",
-            lambda g: unlike((g.gamma + 1) / g.verify_over_step, crowded(g)),
+            lambda g: unlike(gain(g.gamma + 1, g.copy_drafted, g.verify_over_step), crowded(g)),
         ),
         Mistake(
             Code.OTHER_QUANTITY,
             "This is the open prompt. Asked: text like the copy prompt.",
-            lambda g: unlike(g.open_tokens / g.verify_over_step, crowded(g)),
+            lambda g: unlike(gain(g.open_tokens, g.open_drafted, g.verify_over_step), crowded(g)),
         ),
         Mistake(
             Code.INVERTED,
@@ -209,11 +229,15 @@ CROWDED = Exercise(
         ),
     ),
     hints=(
-        "What a pass gives, divided by what it costs.",
-        "Tokens per pass on the copy prompt, divided by verify_over_step at the largest batch.",
-        "copy_tokens / verify_over_step",
+        "What a pass gives on average, divided by what a pass costs on average.",
+        "Tokens per pass, divided by: share with a draft times verify_over_step, plus share "
+        "without a draft times 1.",
+        "copy_tokens / (copy_drafted · verify_over_step + 1 − copy_drafted)",
     ),
-    solution="crowded_speedup = g.copy_tokens / g.verify_over_step",
+    solution=(
+        "cost = g.copy_drafted * g.verify_over_step + (1 - g.copy_drafted) * 1\n"
+        "crowded_speedup = g.copy_tokens / cost"
+    ),
     praise=(
         "A batch and a draft compete for the same thing: the compute that idles while weights are "
         "read. When the batch has used it up, a draft must pay for its tokens."

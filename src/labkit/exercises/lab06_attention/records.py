@@ -55,9 +55,13 @@ def runs(record: Record, prompt: str) -> dict[str, Mapping[str, Any]]:
         what = f"run of {name!r} on {prompt!r}"
         made = number(record, what, run.get("tokens"))
         passes = number(record, what, run.get("target_forwards"))
-        if passes > made or run.get("accepted", 0) > run.get("drafted", 0):
+        counted = number(record, what, run.get("tokens_per_forward"))
+        drafted, kept = (
+            number(record, what, run.get(key), low=-1.0) for key in ("drafted", "accepted")
+        )
+        if kept > drafted or not math.isclose(counted, made / passes, rel_tol=0.01):
             raise unusable(record, what)
-        if not math.isclose(run.get("tokens_per_forward", 0.0), made / passes, rel_tol=0.01):
+        if counted > 1 + number(record, what, run.get("gamma"), low=-1.0):
             raise unusable(record, what)
     return found
 
