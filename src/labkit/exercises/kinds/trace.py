@@ -124,6 +124,9 @@ def _value(wire: Wire, method: str, raising: frozenset[str]) -> Any:
         if method in raising and name not in _STOPS:
             return Raised(name)
         _stopped(method, name, str(wire.get("evalue"))[:160])
+    if kind == "blank":
+        says = f"{_called(method)} still returns its blank, `...`: it is not written yet."
+        raise Breach(Code.TYPE, says)
     what = _ODD.get(str(kind), f"an object of type {str(wire.get('type', '?'))[:40]}")
     raise Breach(Code.TYPE, f"{_called(method)} returns {what}. It must return plain values.")
 
@@ -145,7 +148,6 @@ _STOPS = {
     "MemoryError": (Code.MEMORY_LIMIT, "{method} asked for more memory than there is."),
 }
 _ODD = {
-    "blank": "...",
     "not-finite": "NaN or infinity",
     "too-large": "more than a trace holds",
     "memory": "too much: it took more memory than allowed",

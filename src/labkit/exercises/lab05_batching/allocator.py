@@ -36,7 +36,7 @@ class BlockAllocator:
         return ...
 
     def free(self, seq):
-        """The sequence is over."""
+        """The sequence is over. Returns nothing."""
         return ...'''
 
 
@@ -142,7 +142,8 @@ ALLOCATOR = Exercise(
         ),
         Mistake(
             Code.REFUSED,
-            "It refuses although enough blocks are unused. The last one may be used as well.",
+            "A call returns None although enough blocks are unused. Is a return missing? The last "
+            "unused block may be used as well.",
             lambda _g: answers.RefusesEarly,
         ),
         Mistake(

@@ -24,7 +24,7 @@ class Batcher:
         ...
 
     def add(self, request, prompt, output):
-        """A request arrives: its number, its prompt tokens, the tokens it will write."""
+        """A request arrives: its number, prompt tokens, output tokens. Returns nothing."""
         return ...
 
     def step(self):

@@ -204,8 +204,8 @@ TIMELINE = Exercise(
     ),
     solution=SOLUTION,
     praise=(
-        "The white space in the upper panel is what continuous batching sells. You pay for it by "
-        "the hour."
+        "The gaps in the upper panel are what continuous batching sells. You pay for them by the "
+        "hour."
     ),
     claim="E076",
 )

@@ -68,8 +68,9 @@ GAIN = Exercise(
         "the simulator say what few slots are worth. Your learner id has drawn the slots, and how "
         "long the answers get.\n\n"
         "**By which factor does continuous batching raise the output tokens per second over "
-        "static batching?** Serve the same requests both ways, as in the cell above, with at "
-        "least 3,000 requests per slot; fewer make the number jump from seed to seed."
+        "static batching?** Serve the same requests both ways, as in the first cell of this "
+        "section, with at least 3,000 requests per slot; fewer make the number jump from seed to "
+        "seed."
     ),
     answer_name="gain",
     draw=_draw,
