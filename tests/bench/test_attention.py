@@ -11,10 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from labkit.bench.jobs.attention import asked
 from labkit.bench.process import run_job
 from labkit.bench.records import recording
+from labkit.bench.sampling import Samples
 from labkit.bench.sdpa.allocated import cuda_peak, peak_bytes
 from labkit.bench.sdpa.backends import Shape
+from labkit.bench.sdpa.compare import TOLERANCES, per_call, several
 from labkit.bench.sdpa.profiling import TOP, Row, digest
 from labkit.bench.sdpa.summary import summary
 from labkit.bench.sdpa.trace import peak_of
@@ -127,6 +130,24 @@ def memory_grows(sdpa: Any) -> None:
 def test_shapes_in_bytes() -> None:
     assert Shape().score_bytes(4096) == 9 * 4096**2 * 4
     assert Shape(dtype="float16").qkv_bytes(10) == 4 * 9 * 10 * 64 * 2
+
+
+@pytest.mark.parametrize("device", ["cuda", "mps"])
+def test_a_gpu_is_asked_for_more_in_half_precision(device: str) -> None:
+    shape, lengths = asked(device, quick=False)
+    assert shape.dtype in TOLERANCES
+    assert shape.element_bytes == 2
+    assert max(lengths) == 2 * max(asked("cpu", quick=False)[1])
+    # The scores, their softmax and the mask of the longest still fit a 16 GB card.
+    assert 4 * shape.score_bytes(max(lengths)) < 8e9
+
+
+def test_many_calls_are_timed_as_one() -> None:
+    log: list[int] = []
+    several(lambda: log.append(1), 20)()
+    assert len(log) == 20
+    timed = per_call(Samples((2.0, 4.0), (1.0, 1.0), 2), 20)
+    assert timed == Samples((0.1, 0.2), (0.05, 0.05), 2)
 
 
 ROWS = [

@@ -133,9 +133,10 @@ def load(replay: bool | None = None, quick: bool = False, servers: Sequence[str]
 def attention(replay: bool | None = None, quick: bool = False) -> Record:
     """SDPA's back ends against sequence length, and what one decode step of SmolLM2 consists of.
 
-    Causal self-attention of one sequence in SmolLM2's shape (9 heads of 64) at 512 to 4,096 tokens,
-    quick 512 to 2,048. On a CPU in FP32 and in process-CPU time; on a GPU in FP16 and wall time.
-    About 60 s, quick 20 s.
+    Causal self-attention of one sequence in SmolLM2's shape (9 heads of 64) at 512 to 4,096 tokens
+    (a GPU 1,024 to 8,192), quick 512 to 2,048. On a CPU in FP32 and in process-CPU time; on a GPU
+    in FP16 and wall time.
+    About 40 s, quick 20 s.
 
     Series (ms): sdpa.B.nN for each back end B that exists here and each length N; profile.step
     (one decode step, without the profiler).

@@ -133,7 +133,7 @@ class Runs:
     def _c(self, case: Case, step_ms: float) -> float | None:
         """One drafted token in plain steps of the target; None where nothing was drafted."""
         drafts = self._drafts_ms(case)
-        return round(statistics.median(drafts) / step_ms, 5) if drafts else None
+        return float(f"{statistics.median(drafts) / step_ms:.4g}") if drafts else None
 
     def _ms_per_token(self, run: Run) -> float:
         whole = clock.readings_ms(run.whole.samples(), self.session.device)[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,8 @@ from labkit.bench.session import Measured, Session
 TOLERANCES = {"float32": 1e-5, "float16": 1e-2}
 _NAMES = {"float32": "fp32", "float16": "fp16"}
 _MATH = BACK_ENDS[0]
+# One call of a few µs on a GPU would be lost in launching it and waiting for it.
+_GPU_CALLS = 20
 
 
 @dataclass(slots=True)
@@ -70,8 +72,29 @@ def compare(
 def _take_round(session: Session, shape: Shape, length: int, taken: dict[BackEnd, Taken]) -> None:
     qkv = shape.draw(length, session.device)
     count = 2 if length > 2048 else 4
+    calls = 1 if session.device == "cpu" else _GPU_CALLS
     for backend, found in taken.items():
-        found.sets.append(clock.steady(session, runner(backend, qkv), count))
+        step = several(runner(backend, qkv), calls)
+        found.sets.append(per_call(clock.steady(session, step, count), calls))
+
+
+def several(step: Callable[[], object], calls: int) -> Callable[[], None]:
+    """A step that is so many calls of `step`."""
+
+    def run() -> None:
+        for _ in range(calls):
+            step()
+
+    return run
+
+
+def per_call(samples: Samples, calls: int) -> Samples:
+    """The time of one of so many calls."""
+    return Samples(
+        wall_s=tuple(seconds / calls for seconds in samples.wall_s),
+        cpu_s=tuple(seconds / calls for seconds in samples.cpu_s),
+        attempts=samples.attempts,
+    )
 
 
 def _count(session: Session, shape: Shape, length: int, taken: dict[BackEnd, Taken]) -> None:
