@@ -240,8 +240,8 @@ for panel in (left, right):
     panel.grid(alpha=0.3)
     panel.legend(frameon=False, fontsize=9)
     panel.spines[["top", "right"]].set_visible(False)
-fig.suptitle(attention.origin(), fontsize=9, x=0.01, ha="left")
 fig.tight_layout()
+print(attention.origin())
 
 # %% [markdown]
 # That was prefill: many queries at once. Now decode. There is one query, so its scores are one row,
@@ -494,11 +494,6 @@ else:
 # There are two prompts. *copy* asks for a text to be repeated with one correction. *open* is the
 # beginning of a story. Every text must be identical to plain greedy decoding.
 #
-# Guess first: **by which factor does prompt lookup speed up the copy prompt?**
-
-# %% predict 6.13 value=3.0 confidence=40
-
-# %% [markdown]
 # It takes about three minutes. In a hurry: `speculation = bench.speculation(replay=True)`.
 
 # %% id="measure-speculation"
@@ -531,10 +526,10 @@ ax.set_yticks(
 ax.invert_yaxis()
 ax.set_xlim(0, 1.6 * max(run["speedup"] for run in runs))
 ax.set_xlabel("speed-up over plain decoding")
-ax.set_title(speculation.origin(), fontsize=9, loc="left")
 ax.legend(frameon=False, loc="lower right", fontsize=9)
 ax.spines[["top", "right"]].set_visible(False)
 fig.tight_layout()
+print(speculation.origin())
 
 # %% [markdown]
 # Three lessons in one figure. A free drafter pays where the text repeats itself, and hardly costs
@@ -572,7 +567,13 @@ for run in runs:
 # ### When many are served
 #
 # So far there was one user. Lab 01 says what happens with more: a batch uses up the compute that a
-# single sequence leaves idle.
+# single sequence leaves idle. The record has measured that too: a step, and a pass over γ + 1 tokens,
+# for many sequences at once.
+#
+# Guess first: **with the largest batch of your record (32 on a CPU), all of them copying, by which
+# factor does prompt lookup still speed up?** Below 1 means that it slows down.
+
+# %% predict 6.14 value=1.5 confidence=40
 
 # %% exercise 6.14
 
@@ -597,10 +598,10 @@ ax.set_xticks(batches["batch"], [str(b) for b in batches["batch"]])
 ax.set_xlabel("batch (sequences)")
 ax.set_ylabel("speed-up")
 ax.set_ylim(0)
-ax.set_title(speculation.origin(), fontsize=9, loc="left")
 ax.legend(frameon=False)
 ax.spines[["top", "right"]].set_visible(False)
 fig.tight_layout()
+print(speculation.origin())
 
 # %% [markdown]
 # A GPU has far more compute per byte than your CPU (Lab 01: compare the ridge points), so there the

@@ -154,7 +154,8 @@ gammas = list(range(1, g.longest + 1))
 for alpha, style in zip(g.alphas, ("-", "--", "-.")):
     y = [sum(alpha**i for i in range(n + 1)) / (n * g.c + 1) for n in gammas]
     ax.plot(gammas, y, style, lw=2, label=f"α = {alpha}")
-ax.plot(g.measured_gamma, g.measured_speedup, "ko", ms=7, label="measured")
+ax.plot(g.measured_gamma[:1], g.measured_speedup[:1], "k^", ms=8, label="measured: model drafter")
+ax.plot(g.measured_gamma[1:], g.measured_speedup[1:], "ko", ms=7, label="measured: lookup")
 ax.axhline(1, color="black", lw=1)
 ax.set_xlabel("γ, drafted tokens per round")
 ax.set_ylabel("speed-up")

@@ -103,8 +103,8 @@ REALITY = Exercise(
         "expected_speedup = tokens / (g.gamma * g.c + g.verify_over_step)"
     ),
     praise=(
-        "The published formula assumes that weights are all a pass reads. On your machine a pass "
-        "over several tokens costs more, and that is most of the distance to what you measured."
+        "The published formula takes a pass over many tokens for one step. On your machine it "
+        "costs more. What distance is left to your measurement, the next cell explains."
     ),
     claim="E121",
     needs=("speculation",),
