@@ -13,6 +13,7 @@ from labkit.exercises.kinds.intervals import Interval, mean_normal, mean_t, pair
 from labkit.exercises.lab05_batching.queue import SCHEDULING
 from labkit.exercises.lab05_batching.records import (
     PAIRS,
+    fact,
     first_with,
     label,
     median,
@@ -42,7 +43,7 @@ def _draw_speedup(draw: Draw) -> tuple[Given, ...]:
     one, many = rates(record, "sequential"), rates(record, "continuous")
     if len(one) != len(many):
         raise LabkitError("Your record has rounds without a partner: run bench.engines() again.")
-    unit = "tok/CPU-s"
+    unit = "tok/s" if fact(record, "seconds") == "wall" else "tok/CPU-s"
     return (
         of_record(record, ("modes", "sequential"), "sequential", one, unit, "one at a time"),
         of_record(record, ("modes", "continuous"), "continuous", many, unit, "continuous batching"),
@@ -100,10 +101,10 @@ SPEEDUP = Exercise(
     tier=Tier.OWN,
     kind=KIND,
     statement=(
-        "One speed-up from one run is an anecdote. Your record has served the same requests in "
-        "several rounds, each round once one at a time and once with continuous batching, "
-        "minutes apart. The two rates of a round are a *pair*: what slowed the machine down in "
-        "that round slowed both.\n\n"
+        "One speed-up from one run is an anecdote. Your record has several rounds. In each, some "
+        "requests were served one at a time and all of them with continuous batching, right after "
+        "one another. The two rates of a round are a *pair*: what slowed the machine down in that "
+        "round slowed both.\n\n"
         "Take the speed-up of each round, continuous ÷ sequential. Then give the **95 % confidence "
         "interval of their mean**:\n\n"
         "> mean ± t · s / √n\n\n"
