@@ -19,8 +19,8 @@ from labkit.bench.sdpa.allocated import cuda_peak, peak_bytes
 from labkit.bench.sdpa.backends import Shape
 from labkit.bench.sdpa.compare import TOLERANCES, per_call, several
 from labkit.bench.sdpa.profiling import TOP, Row, digest
-from labkit.bench.sdpa.summary import summary
 from labkit.bench.sdpa.trace import peak_of
+from labkit.cli.main import main
 from labkit.contract import Record
 
 JOBS = "tests.bench.attention_jobs"
@@ -236,13 +236,17 @@ def test_the_recorded_profile(shipped: Record) -> None:
     assert profile["step_ms"] == pytest.approx(shipped.median("profile.step"))
 
 
-@pytest.mark.parametrize("columns", [80, 100])
-def test_the_summary_fits_a_terminal(shipped: Record, columns: int) -> None:
-    text = summary(shipped)
-    wide = [line for line in text.splitlines() if len(line) > columns]
-    assert wide == [shipped.origin()]  # one sentence, which the terminal wraps
-    assert "efficient: torch" in text
+def test_the_summary_fits_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("LABKIT_RECORDS", "LABKIT_REPLAY", "LABKIT_RUNNER"):
+        monkeypatch.delenv(name, raising=False)
+    assert main(["bench", "attention", "--replay"]) == 0
+    text = capsys.readouterr().out
+    assert max(len(line) for line in text.splitlines()) <= 80
+    assert "REPLAYED, not your machine" in text
     assert "flash: equal to math" in text
+    assert "efficient: torch" in text
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the heap of Linux's C library")

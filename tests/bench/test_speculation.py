@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from labkit import bench
-from labkit.bench.drafting.summary import summary
 from labkit.bench.process import run_job
 from labkit.bench.records import recording
 from labkit.bench.registry import BENCHES
+from labkit.cli.main import main
 from labkit.contract import Record
 from tests.bench.test_attention import memory_grows, obeys_theory
 
@@ -193,10 +193,14 @@ def test_costs_are_ratios_of_the_series(shipped: Record, rows: Any) -> None:
             assert rows[drafter, prompt]["speedup"] == pytest.approx(plain / per_token, rel=1e-3)
 
 
-@pytest.mark.parametrize("columns", [80, 100])
-def test_the_summary_fits_a_terminal(shipped: Record, columns: int) -> None:
-    text = summary(shipped)
-    wide = [line for line in text.splitlines() if len(line) > columns]
-    assert wide == [shipped.origin()]  # one sentence, which the terminal wraps
-    for name in DRAFTERS:
-        assert name in text
+def test_the_summary_fits_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("LABKIT_RECORDS", "LABKIT_REPLAY", "LABKIT_RUNNER"):
+        monkeypatch.delenv(name, raising=False)
+    assert main(["bench", "speculation", "--replay"]) == 0
+    text = capsys.readouterr().out
+    assert max(len(line) for line in text.splitlines()) <= 80
+    assert "REPLAYED, not your machine" in text
+    assert "Tokens/fwd" in text
+    assert all(name in text for name in DRAFTERS)

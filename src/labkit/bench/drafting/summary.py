@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 from labkit.bench.drafting.acceptance import expected_speedup, gain
 from labkit.contract import Record
 from labkit.contract.view import number, text_table
 
+_WIDTH = 80
 _CLOCKS = {"cpu": "CPU ms", "wall": "ms"}
 _LEGEND = (
     "α: chance that the next drafted token is kept. c: one drafted token ÷ one step.",
@@ -20,7 +22,8 @@ def summary(record: Record) -> str:
     """Drafters on both prompts; verification in batches; then who measured, and remarks."""
     parts = [_runs(record), *_LEGEND]
     parts += [f"{name}: {found['label']}." for name, found in record.facts["drafters"].items()]
-    parts += ["", _batches(record), "", record.origin(), *record.notes]
+    parts += ["", _batches(record), ""]
+    parts += [textwrap.fill(line, _WIDTH) for line in (record.origin(), *record.notes)]
     return "\n".join(parts)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 from labkit.contract import Record
 from labkit.contract.view import number, text_table
 
+_WIDTH = 80
 _CLOCKS = {"cpu": "CPU ms", "wall": "ms"}
 
 
@@ -19,8 +21,7 @@ def summary(record: Record) -> str:
         "",
         *_profile(record.facts["profile"], _CLOCKS[record.facts["clock"]]),
         "",
-        record.origin(),
-        *record.notes,
+        *(textwrap.fill(line, _WIDTH) for line in (record.origin(), *record.notes)),
     ]
     return "\n".join(parts)
 
