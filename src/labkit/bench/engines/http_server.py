@@ -62,6 +62,8 @@ async def serve(backend: Backend, port: int, key: str) -> None:
         with contextlib.suppress(ConnectionError, TimeoutError, asyncio.IncompleteReadError):
             await _answer(backend, key, reader, writer)
         writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
 
     server = await asyncio.start_server(on_connection, HOST, port, limit=1 << 16)
     async with server:
@@ -101,7 +103,7 @@ def read_asked(body: bytes, max_tokens: int) -> Asked:
     """Check a body. Raises BadRequest with what is wrong and what would be right."""
     try:
         data = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise BadRequest("the body is not JSON") from None
     if not isinstance(data, Mapping):
         raise BadRequest("the body is not a JSON object")

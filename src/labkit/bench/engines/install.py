@@ -14,8 +14,8 @@ import stat
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from labkit.bench.engines import leash
@@ -120,13 +120,15 @@ def _make(folder: Path, spec: EnvironmentSpec, report: Report) -> str:
     total = len(re.findall(r"^[A-Za-z0-9]", text, flags=re.MULTILINE))
     packages = ["--no-deps", "--require-hashes", "--requirement", str(spec.lock)]
     count = 0
-    for line in _pip(python, packages, folder):
-        if line.startswith("Collecting "):
-            count += 1
-            name = line.split()[1].split("=")[0]
-            report(Progress(f"fetching {name} ({count} of {total} packages)", 3, 4))
-        elif line.startswith("Installing collected"):
-            report(Progress(f"unpacking {total} packages, which takes minutes", 3, 4))
+    # Closed at once when the report raises (an interrupt): pip must be gone before its folder is.
+    with closing(_pip(python, packages, folder)) as lines:
+        for line in lines:
+            if line.startswith(("Collecting ", "Processing ")):  # the latter names a local file
+                count += 1
+                name = re.split(r"[=\s-]", line.split()[1].rpartition("/")[2])[0]
+                report(Progress(f"fetching {name} ({count} of {total} packages)", 3, 4))
+            elif line.startswith("Installing collected"):
+                report(Progress(f"unpacking {total} packages, which takes minutes", 3, 4))
     report(Progress(f"starting {spec.engine} once", 4, 4))
     said = _run([str(python), "-P", "-c", spec.check], folder, f"{spec.engine} does not start")
     return said[-1].strip()
@@ -146,7 +148,7 @@ def _install_torch(python: Path, pin: str, folder: Path) -> None:
     deque(_pip(python, ["--no-deps", "--index-url", index, pin], folder), maxlen=0)
 
 
-def _pip(python: Path, arguments: Sequence[str], folder: Path) -> Iterator[str]:
+def _pip(python: Path, arguments: Sequence[str], folder: Path) -> Generator[str]:
     """pip's lines as they come. Raises EngineUnavailable with its last error."""
     options = ["--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
     command = [str(python), "-m", "pip", "install", *options, *arguments]
@@ -157,7 +159,7 @@ def _run(command: Sequence[str], folder: Path, otherwise: str) -> list[str]:
     return list(_lines(command, folder, otherwise))
 
 
-def _lines(command: Sequence[str], folder: Path, otherwise: str) -> Iterator[str]:
+def _lines(command: Sequence[str], folder: Path, otherwise: str) -> Generator[str]:
     """Lines of a process that dies with this one and keeps its temporary files in `folder`."""
     scratch = folder.with_name(f"{folder.name}.tmp")
     scratch.mkdir(exist_ok=True)

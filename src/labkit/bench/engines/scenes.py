@@ -13,6 +13,7 @@ from typing import Any
 from labkit.bench.engines.crowd import ask_all, ask_amid, ask_in_turn
 from labkit.bench.engines.requests import Request, piece
 from labkit.bench.engines.sse import Completion, Endpoint
+from labkit.contract import LabkitError
 
 ANSWER = 16
 PROMPT = 32
@@ -86,6 +87,11 @@ def _one_long_prompt(endpoint: Endpoint, prompts: Prompts) -> tuple[Completion, 
     running = prompts.several(STREAMS, PROMPT, STREAM)
     late = Request(STREAMS, prompts.new(LONG), LONG_ANSWER)
     streams, last, arrived_at = ask_amid(endpoint, running, late, AFTER)
+    if arrived_at >= len(streams[0].gaps_s):
+        raise LabkitError(
+            f"The streams of {STREAM} tokens were over before the long prompt came: nothing was "
+            "there to disturb. Run the measurement again."
+        )
     return streams[0], last, arrived_at
 
 

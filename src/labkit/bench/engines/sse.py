@@ -7,6 +7,7 @@ the socket and the clock.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import ssl
 import time
@@ -142,6 +143,8 @@ async def _events(endpoint: Endpoint, body: Mapping[str, Any]) -> AsyncIterator[
                 yield data
     finally:
         writer.close()
+        with contextlib.suppress(OSError):  # it may be broken already
+            await writer.wait_closed()
 
 
 async def _head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
