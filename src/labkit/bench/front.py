@@ -79,8 +79,10 @@ def engines(
 
     Modes: "sequential" (`generate`, one at a time), "static" (padded batches of `slots`),
     "continuous" (transformers' own, `slots` requests at once), "vllm" (where installed), and on
-    request "llama.cpp" and "url" (an OpenAI-compatible server at `url`). `modes` (): the first
-    four. 32 requests in 5 rounds, quick 8 in 2. About 4 min, with vLLM 6, quick 1.
+    request "llama.cpp" and "url" (an OpenAI-compatible server at `url`, up to and with /v1; its
+    CPU is out of sight, so its ratios compare wall seconds; ``LABKIT_ENGINE_MODEL`` and
+    ``LABKIT_ENGINE_KEY`` are what it calls the model and its key). `modes` (): the first four.
+    32 requests in 5 rounds, quick 8 in 2. About 4 min, with vLLM 6, quick 1.
 
     Series for each mode M that ran here, one sample per round: engines.M.cpu_rate (useful tok per
     CPU-second), engines.M.rate (per wall second, indicative), engines.M.speedup (× sequential in
@@ -88,7 +90,7 @@ def engines(
     servers only).
 
     Facts:
-      slots, rounds, agreement_needed (0.95),
+      slots, rounds, agreement_needed (0.95), seconds ("CPU"; "wall" on a GPU, for all ratios),
       requests {"prompt_tokens": [32 ints], "output_tokens": [32 ints]} in order of arrival,
       modes {M: {"label", "origin", "cpu_rate": [per round], "rate": […], "speedup": […],
       "alone": […], "useful_tokens" (per round), "agreement" (0 to 1, share of positions equal to
@@ -117,12 +119,13 @@ def load(replay: bool | None = None, quick: bool = False, servers: Sequence[str]
       staircase {S: {"label", "origin", "levels": {"1"|"4"|"8": {"ttft_ms": [sorted], "e2e_ms",
       "output_tokens" (per request), "tok_per_s" (all together)}}}},
       prefix {S: {"label", "origin", "shared_tokens", "own_tokens", "cold_ms": […],
-      "warm_ms": […]}}: TTFT of a prompt whose first part was never seen, and of the next one that shares it
-      ("plain" caches nothing), one pair per repetition,
+      "warm_ms": […]}}: TTFT of a prompt whose beginning was never seen, and of the next one that
+      shares it ("plain" caches nothing), one pair per repetition,
       chunked {S: {"label", "origin", "long_prompt_tokens", "whole": X, "chunked": X}} with X =
       {"tokens_per_step" (most tokens in one step), "itl_ms": [gaps of one stream, in order],
       "arrived_at" (index of the gap in which the long prompt arrived), "worst_ms": [per
       repetition], "usual_ms" (median gap), "long_ttft_ms": [per repetition]},
+      servers {S: {"ready_after_s", "memory_bytes" (of its processes together)}} where measured,
       missing {S: why, and the remedy}.
 
     Raises NoRecord, NoWeights, LabkitError.
@@ -173,14 +176,14 @@ def speculation(replay: bool | None = None, quick: bool = False) -> Record:
     "plain" (none), "lookup2", "lookup5", "lookup10" (prompt lookup, up to so many tokens),
     "layers10" (the target's first 10 of 30 layers, 5 tokens), "int8" (the target with INT8 weights
     that are dequantised at each product, 5 tokens). Times are process-CPU time, on a GPU wall time.
-    About 2.5 min, quick 50 s.
+    About 2 min, quick 40 s.
 
     Series (ms): step (one token of the target, batch 1), run.D.P (per output token, prefill left
     out, one sample per run; plain and lookup only), draft.D (per drafted token, for layers10 and
     int8), batch.bB.step and batch.bB.verify (one token, and γ+1 tokens, for each of B sequences).
 
     Facts:
-      clock "cpu" | "wall"; output_tokens (of each run),
+      clock "cpu" | "wall", freed_memory_kept (as in `attention`), output_tokens (of each run),
       prompts {P: {"text", "tokens", "continuation" (the text that plain greedy gives)}},
       runs: a list, one entry for each D and P: {"drafter": D, "prompt": P, "gamma" (0 for plain),
       "tokens", "target_forwards", "tokens_per_forward", "rounds_with_draft", "drafted",
