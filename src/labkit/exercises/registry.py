@@ -13,6 +13,7 @@ LABS = {
     "01": "labkit.exercises.lab01_roofline",
     "02": "labkit.exercises.lab02_memory",
     "04": "labkit.exercises.lab04_quantization",
+    "05": "labkit.exercises.lab05_batching",
     "06": "labkit.exercises.lab06_attention",
 }
 
