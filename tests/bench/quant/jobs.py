@@ -24,7 +24,18 @@ def _folder(options: dict[str, Any]) -> Path:
 
 
 def _session(options: dict[str, Any], report: Report) -> Session:
-    return Session("cpu", quick=True, threads=1, report=report, options=options)
+    """On a fake GPU the tensors stay where they are, and torch's word for it is faked."""
+    device = options.get("device", "cpu")
+    if device == "cuda":
+        import torch
+
+        from labkit.bench.quant import bnb
+
+        torch.cuda.synchronize = lambda: None
+        torch.cuda.get_device_capability = lambda _: (9, 0)
+        load = bnb.load
+        bnb.load = lambda folder, form, _: load(folder, form, "cpu")
+    return Session(device, quick=True, threads=1, report=report, options=options)
 
 
 def _run(options: dict[str, Any], report: Report) -> Any:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from labkit.bench.jobs import quantization
 from labkit.bench.process import run_job
+from labkit.bench.progress import silent
+from labkit.bench.quant import bnb, llama
 from labkit.bench.quant.formats import FORMATS
+from labkit.bench.session import Session
+from labkit.bench.weights import SOURCES, Weights
 
 JOBS = "tests.bench.quant.jobs"
 
@@ -82,6 +87,65 @@ def test_a_file_is_the_rounded_model(places: dict[str, Any]) -> None:
         assert one["kept"]
         assert one["same_tokens"]
         assert one["leftovers"] == []
+
+
+def test_the_same_job_on_a_gpu(places: dict[str, Any]) -> None:
+    """On a fake one: the weights stay in their places, and its own arithmetic is told."""
+    found = run_job(f"{JOBS}:whole", places | {"device": "cuda"}, timeout_s=300)
+    facts, series = found["facts"], found["series"]
+    assert facts["left_out"] == {}
+    assert facts["fp8_native"] is True
+    assert {"torch.fp16.step", "torch.bnb_nf4.step", "llama.q4_0.step"} <= set(series)
+    assert facts["formats"]["q4_1"]["nll"] == facts["formats"]["fp32"]["nll"]
+
+
+def bare(device: str) -> quantization.Run:
+    """A run that has got no further than its device."""
+    session = Session(device, quick=True, threads=1, report=silent)
+    nothing: Any = None
+    return quantization.Run(session, Weights(Path(), SOURCES[1], {}), nothing, nothing, nothing)
+
+
+def refuse(error: Exception) -> Any:
+    def load(*_: object) -> None:
+        raise error
+
+    return load
+
+
+def test_what_bitsandbytes_does_not_run_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = bare("mps")
+    monkeypatch.setattr(bnb, "missing", lambda: None)
+    monkeypatch.setattr(bnb, "load", refuse(NotImplementedError("no kernel for this device")))
+    run._bitsandbytes(FORMATS["bnb_int8"])
+    assert run._left_out == {
+        "bnb_int8": "INT8 (bitsandbytes) does not run on this Apple GPU: no kernel for this device"
+    }
+
+
+def test_too_little_memory_is_no_missing_format(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends the measurement with its own sentence, instead of a record with a hole."""
+    run = bare("cuda")
+    monkeypatch.setattr(bnb, "missing", lambda: None)
+    monkeypatch.setattr(bnb, "load", refuse(RuntimeError("CUDA out of memory")))
+    with pytest.raises(RuntimeError, match="out of memory"):
+        run._bitsandbytes(FORMATS["bnb_nf4"])
+
+
+def test_llama_cpp_that_does_not_load_is_said_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    run = bare("cpu")
+    (tmp_path / "x.gguf").write_bytes(b"GGUF")
+    monkeypatch.setattr(llama, "missing", lambda: None)
+    monkeypatch.setattr(quantization.ggufs, "ensure_file", lambda *_: tmp_path / "x.gguf")
+    run._windows = [SimpleNamespace(tolist=lambda: [1, 2])]
+    monkeypatch.setattr(llama, "time_llama", refuse(ImportError("GLIBC_2.38 not found")))
+    for key in ("fp32", "q4_0"):
+        run._llama(FORMATS[key])
+    assert run._left_out == {
+        "llama": "llama.cpp does not load on this machine: GLIBC_2.38 not found"
+    }
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ class Run:
             except (ImportError, RuntimeError, ValueError) as error:
                 if "allocate" in str(error) or "out of memory" in str(error):
                     raise
-                why = f"bitsandbytes does not run {form.label} on this {self._device()}: {error}"
+                why = f"{form.label} does not run on this {self._device()}: {error}"
         self._left_out[form.key] = why
 
     def _score_natively(self, form: Format) -> None:
