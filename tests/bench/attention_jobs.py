@@ -114,7 +114,7 @@ def tiny_speculation(options: dict[str, Any], report: Report) -> dict[str, Any]:
         tokens=15,
         gammas=(2, 5),
         layers=options["layers"],
-        batches=(1, 3),
+        sizes=(1, 3),
     )
     return _plain(found) | {"said": said, "notes": found.notes}
 

@@ -21,6 +21,7 @@ from labkit.bench.drafting.drafters import (
 )
 from labkit.bench.drafting.prompts import PROMPTS
 from labkit.bench.drafting.runs import PLAIN, Case, Runs
+from labkit.bench.heap import keep_freed_memory
 from labkit.bench.jobs.decode import in_one_block
 from labkit.bench.session import Measured, Session
 from labkit.bench.weights import ensure_weights
@@ -40,6 +41,7 @@ def measure(session: Session) -> Measured:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
+    kept = session.device == "cpu" and keep_freed_memory()
     weights = ensure_weights(session.report)
     session.say("loading SmolLM2-135M in FP32")
     tokenizer = AutoTokenizer.from_pretrained(weights.folder)
@@ -55,9 +57,7 @@ def measure(session: Session) -> Measured:
         tokens=QUICK_TOKENS if session.quick else TOKENS,
         gammas=(GAMMA,) if session.quick else GAMMAS,
         layers=LAYERS,
-        batches=QUICK_BATCHES
-        if session.quick
-        else (BATCHES if session.device == "cpu" else GPU_BATCHES),
+        sizes=batches(session),
     )
     measured.facts["prompts"] = {
         name: {
@@ -67,8 +67,15 @@ def measure(session: Session) -> Measured:
         }
         for name, text in PROMPTS.items()
     }
-    measured.facts["weights"] = weights.source.key
+    measured.facts |= {"freed_memory_kept": kept, "weights": weights.source.key}
     return measured
+
+
+def batches(session: Session) -> tuple[int, ...]:
+    """The batches to verify in: on a GPU up to where tokens begin to cost something."""
+    if session.quick:
+        return QUICK_BATCHES
+    return BATCHES if session.device == "cpu" else GPU_BATCHES
 
 
 def measure_model(
@@ -79,7 +86,7 @@ def measure_model(
     tokens: int,
     gammas: Sequence[int],
     layers: int,
-    batches: Sequence[int],
+    sizes: Sequence[int],
 ) -> tuple[Measured, dict[str, list[int]]]:
     """The same for any Llama-like `model`; with what plain greedy decoding said to each prompt."""
     import torch
@@ -94,7 +101,7 @@ def measure_model(
         )
         runs.take()
     measured = runs.found()
-    measured.extend(measure_batches(session, model, batches, GAMMA))
+    measured.extend(measure_batches(session, model, sizes, GAMMA))
     measured.facts |= {"clock": clock.clock_of(session.device), "output_tokens": tokens}
     different = [run for run in measured.facts["runs"] if not run["identical"]]
     measured.notes += [
