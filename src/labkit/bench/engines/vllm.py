@@ -13,6 +13,8 @@ from labkit.bench.engines.launch import MODEL, ServerSpec
 MAX_MODEL_LEN = 512
 _KV_BYTES = 400_000_000  # 8,000 tokens of SmolLM2 in FP32
 _MEMORY_BYTES = 5 << 30
+# With CUDA its libraries alone take gigabytes of main memory.
+_GPU_MEMORY_BYTES = 16 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ def vllm_server(python: Path, model: Path, flags: Flags, *, gpu: bool = False) -
             *("--max-num-batched-tokens", str(flags.max_num_batched_tokens)),
             _switch("enable-prefix-caching", flags.enable_prefix_caching),
             _switch("enable-chunked-prefill", flags.enable_chunked_prefill),
-            *([] if gpu else _CPU_FLAGS),
+            *(_GPU_FLAGS if gpu else _CPU_FLAGS),
         ]
 
     def environment(key: str) -> dict[str, str]:
@@ -56,7 +58,7 @@ def vllm_server(python: Path, model: Path, flags: Flags, *, gpu: bool = False) -
             **({} if gpu else _CPU_ENVIRONMENT),
         }
 
-    return ServerSpec("vLLM", command, environment, _MEMORY_BYTES)
+    return ServerSpec("vLLM", command, environment, _GPU_MEMORY_BYTES if gpu else _MEMORY_BYTES)
 
 
 # The engine's core runs its one worker in its own process: one start of torch less, and 0.7 GB.
@@ -65,6 +67,8 @@ _CPU_FLAGS = (
     *("--kv-cache-memory-bytes", str(_KV_BYTES)),
     *("--block-size", "32"),
 )
+# The other modes' model lies on the same GPU.
+_GPU_FLAGS = ("--gpu-memory-utilization", "0.5")
 _CPU_ENVIRONMENT = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # without it, "uni" is not accepted on a CPU
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",
