@@ -20,7 +20,7 @@ MANIFEST = load_manifest(resources().manifest)
 @pytest.mark.parametrize("number", [plan.number for plan in MANIFEST.labs])
 def test_every_exercise_of_every_lab_is_proven(number: str) -> None:
     shipped = resources()
-    report = prove(load_material(number), shipped.labs, shipped.solutions, seeds=5)
+    report = prove(load_material(number), shipped.labs, shipped.solutions)
     assert report.findings == []
     assert report.checks > report.exercises
 

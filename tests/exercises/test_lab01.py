@@ -1,4 +1,4 @@
-"""Lab 01: right answers pass, blanks are not attempted, every known mistake has its diagnosis."""
+"""Lab 01: references are the engine's, and one's own record decides. See also test_every_lab."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 
 from labkit.contract import Code, Outcome, Record, Status
 from labkit.contract.answer import encode
-from labkit.exercises import Exercise, Facts, Tier, givens_for, judge, load
-from labkit.exercises.draws import collisions
+from labkit.exercises import Exercise, Facts, givens_for, judge, load
 from labkit.sizing import (
     active_parameters,
     arithmetic_intensity,
@@ -37,66 +36,6 @@ def names_for(exercise: Exercise, facts: Facts, learner: str, records: dict[str,
 
     g = givens_for(exercise, facts, learner=learner, records=records)
     return {"g": g, "bench": Bench(), "roofline": _roofline, "np": np, "plt": plt}
-
-
-@pytest.mark.parametrize("number", LAB)
-def test_the_solution_passes_for_every_learner(
-    number: str, facts: Facts, records: dict[str, Record]
-) -> None:
-    exercise = LAB[number]
-    for learner in LEARNERS if exercise.kind.name != "figure" else LEARNERS[:2]:
-        names = names_for(exercise, facts, learner, records)
-        result = outcome(
-            exercise, facts, answer_of(exercise, exercise.solution, names), learner, records
-        )
-        assert result.passed, result
-        assert result.points == exercise.points
-
-
-@pytest.mark.parametrize("number", LAB)
-def test_the_blank_is_not_attempted(number: str, facts: Facts, records: dict[str, Record]) -> None:
-    exercise = LAB[number]
-    result = outcome(exercise, facts, answer_of(exercise, exercise.stub, {}), "a", records)
-    assert result.status is Status.NOT_ATTEMPTED
-    assert result.points == 0
-
-
-@pytest.mark.parametrize("number", LAB)
-def test_every_known_mistake_gets_its_own_diagnosis(
-    number: str, facts: Facts, records: dict[str, Record]
-) -> None:
-    exercise = LAB[number]
-    for learner in LEARNERS if exercise.kind.name != "figure" else LEARNERS[:2]:
-        g = givens_for(exercise, facts, learner=learner, records=records)
-        for mistake in exercise.mistakes:
-            wrong = mistake.value(g)
-            if wrong is None:
-                continue
-            result = outcome(exercise, facts, wrong, learner, records)
-            assert result.status is Status.FAILED
-            assert (result.code, result.message) == (mistake.code, mistake.says), learner
-
-
-@pytest.mark.parametrize("number", LAB)
-def test_codes_and_sentences_are_not_used_twice_in_one_exercise(number: str) -> None:
-    mistakes = LAB[number].mistakes
-    assert len({m.code for m in mistakes}) == len(mistakes)
-    assert len({m.says for m in mistakes}) == len(mistakes)
-
-
-@pytest.mark.parametrize("number", [n for n in LAB if LAB[n].tier in (Tier.CORE, Tier.PERSONAL)])
-def test_no_two_answers_look_alike(number: str, facts: Facts) -> None:
-    for learner in LEARNERS:
-        assert not collisions(LAB[number], givens_for(LAB[number], facts, learner=learner))
-
-
-def test_the_load_stays_within_the_course_rules() -> None:
-    assert len(LAB) <= 12
-    tiers = [exercise.tier for exercise in LAB.values()]
-    assert tiers.count(Tier.PERSONAL) + tiers.count(Tier.OWN) >= 3
-    objectives = {e.objective for e in LAB.values()}
-    beyond = {e.objective for e in LAB.values() if e.tier in (Tier.TRANSFER, Tier.OWN)}
-    assert objectives == beyond
 
 
 def test_personal_numbers_differ_between_learners(facts: Facts) -> None:

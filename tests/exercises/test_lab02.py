@@ -1,4 +1,4 @@
-"""Lab 02: right answers pass, blanks are not attempted, every known mistake has its diagnosis."""
+"""Lab 02: references are the engine's; other units, half right answers. See also test_every_lab."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from hypothesis import given as drawn_by
 from hypothesis import strategies as st
 
 from labkit.catalog import ModelSpec
-from labkit.contract import Code, Record, Status
-from labkit.exercises import Exercise, Facts, Tier, givens_for, load
-from labkit.exercises.draws import collisions
+from labkit.contract import Code, Status
+from labkit.exercises import Facts, givens_for, load
 from labkit.exercises.lab02_memory import budget, figure
 from labkit.exercises.lab02_memory.cache_function import kv_bytes_per_token
 from labkit.exercises.lab02_memory.parameters import count
@@ -28,86 +27,12 @@ from labkit.sizing import (
 )
 from labkit.sizing import kv_bytes_per_token as engine_kv
 from labkit.sizing.memory import max_sequences
-from tests.exercises.answering import answer_of, outcome
+from tests.exercises.answering import outcome
 
 mpl.use("Agg")
 LAB = load("02")
 LEARNERS = [f"learner-{n}" for n in range(20)]
 GIB, MIB = 2**30, 2**20
-
-
-def names_for(exercise: Exercise, facts: Facts, learner: str, records: dict[str, Record]) -> Any:
-    import matplotlib.pyplot as plt
-
-    class Bench:
-        def memory(self) -> Record:
-            return records["memory"]
-
-    g = givens_for(exercise, facts, learner=learner, records=records)
-    return {"g": g, "bench": Bench(), "plt": plt}
-
-
-def learners_for(exercise: Exercise) -> list[str]:
-    return LEARNERS if exercise.kind.name != "figure" else LEARNERS[:6]
-
-
-@pytest.mark.parametrize("number", LAB)
-def test_the_solution_passes_for_every_learner(
-    number: str, facts: Facts, records: dict[str, Record]
-) -> None:
-    exercise = LAB[number]
-    for learner in learners_for(exercise):
-        names = names_for(exercise, facts, learner, records)
-        result = outcome(
-            exercise, facts, answer_of(exercise, exercise.solution, names), learner, records
-        )
-        assert result.passed, result
-        assert result.points == exercise.points
-
-
-@pytest.mark.parametrize("number", LAB)
-def test_the_blank_is_not_attempted(number: str, facts: Facts, records: dict[str, Record]) -> None:
-    exercise = LAB[number]
-    result = outcome(exercise, facts, answer_of(exercise, exercise.stub, {}), "a", records)
-    assert result.status is Status.NOT_ATTEMPTED
-    assert result.points == 0
-
-
-@pytest.mark.parametrize("number", LAB)
-def test_every_known_mistake_gets_its_own_diagnosis(
-    number: str, facts: Facts, records: dict[str, Record]
-) -> None:
-    exercise = LAB[number]
-    for learner in learners_for(exercise):
-        g = givens_for(exercise, facts, learner=learner, records=records)
-        for mistake in exercise.mistakes:
-            wrong = mistake.value(g)
-            if wrong is None:
-                continue
-            result = outcome(exercise, facts, wrong, learner, records)
-            assert result.status is Status.FAILED
-            assert (result.code, result.message) == (mistake.code, mistake.says), learner
-
-
-@pytest.mark.parametrize("number", LAB)
-def test_codes_and_sentences_are_not_used_twice_in_one_exercise(number: str) -> None:
-    mistakes = LAB[number].mistakes
-    assert len({m.code for m in mistakes}) == len(mistakes)
-    assert len({m.says for m in mistakes}) == len(mistakes)
-
-
-@pytest.mark.parametrize("number", [n for n in LAB if LAB[n].tier in (Tier.CORE, Tier.PERSONAL)])
-def test_no_two_answers_look_alike(number: str, facts: Facts) -> None:
-    for learner in LEARNERS:
-        assert not collisions(LAB[number], givens_for(LAB[number], facts, learner=learner))
-
-
-def test_the_load_stays_within_the_course_rules() -> None:
-    assert len(LAB) <= 12
-    tiers = [exercise.tier for exercise in LAB.values()]
-    assert tiers.count(Tier.PERSONAL) + tiers.count(Tier.OWN) >= 3
-    beyond = {e.objective for e in LAB.values() if e.tier is Tier.TRANSFER}
-    assert {e.objective for e in LAB.values()} == beyond
 
 
 def test_personal_numbers_differ_between_learners(facts: Facts) -> None:
