@@ -25,6 +25,10 @@ ROOT_NAMES: Mapping[str, str] = {
     "Workload": "labkit.sizing",
     "estimate": "labkit.sizing",
     "explain": "labkit.sizing",
+    "plot_frontier": "labkit.sizing.frontier",
+    "recommend": "labkit.sizing",
+    "sweep": "labkit.sizing",
+    "what_if": "labkit.sizing",
     "bench": "labkit.bench",
 }
 _RUNS_PYTHON = re.compile(r"%%(time|timeit|prun|capture|python3?)\b")
