@@ -17,7 +17,13 @@ SHIPPED = sorted(path.stem for path in recordings_dir().glob("*.json"))
 # Rounding, and the peak and the bandwidth themselves being medians.
 SLACK = 1.25
 # Longer ones by CPU time: their length on quiet cores, however busy the machine was.
-LONG_CPU_S = {"quantization": 300, "attention": 60, "speculation": 180}
+LONG_CPU_S = {
+    "quantization": 300,
+    "attention": 60,
+    "speculation": 180,
+    "engines": 300,
+    "load": 60,  # the servers' time is not the worker's
+}
 
 
 @pytest.fixture
@@ -43,7 +49,8 @@ def test_quiet_full_and_marked(name: str) -> None:
         assert record.cpu_s <= LONG_CPU_S[name]
     else:
         assert record.wall_s <= 60
-    assert all(len(series.samples) >= 5 for series in record.series)
+    spared = BENCHES[name].indicative  # latencies of one user are one sample each
+    assert all(len(s.samples) >= 5 for s in record.series if s.name not in spared)
     assert {"python", "torch"} <= record.versions.keys()
     assert record.machine() != "unknown machine"
 

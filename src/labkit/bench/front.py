@@ -98,7 +98,7 @@ def engines(
       "memory_bytes" (peak, process tree)}}; lists are empty where a mode has none. "origin" is ""
       for what this record measured, else the sentence "REPLAYED, not your machine: …" of the
       recording that the mode was taken from because it is not installed here,
-      missing {M: why, and the remedy}.
+      engine_versions {M: version} of those that ran, missing {M: why, and the remedy}.
 
     Raises NoisyMeasurement, NoRecord, NoWeights, LabkitError.
     """

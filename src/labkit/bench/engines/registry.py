@@ -9,6 +9,7 @@ import importlib
 import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import metadata
 from typing import Any
 
 from labkit.bench.engines.environment import Installed, find_environment
@@ -69,6 +70,15 @@ class Engine:
     def installed(self) -> Installed | None:
         """Its own environment, where it has one and it is there."""
         return find_environment(self.environment) if self.environment else None
+
+    def version(self) -> str:
+        """The version of its environment or package; "" where there is none."""
+        if found := self.installed():
+            return found.version
+        try:
+            return metadata.version(self.module) if self.module else ""
+        except metadata.PackageNotFoundError:  # then `missing` says so
+            return ""
 
 
 _MAKERS = "labkit.bench.engines.makers"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import metadata
 
 from labkit.bench import records
 from labkit.bench.engines.registry import ENGINES, Engine
@@ -39,12 +38,11 @@ def engine_status() -> list[EngineStatus]:
 def _status(engine: Engine) -> EngineStatus:
     missing = engine.missing()
     installed = engine.installed()
-    version = installed.version if installed else _version(engine.module)
     return EngineStatus(
         id=engine.id,
         label=engine.label,
         available=not missing,
-        version=version,
+        version=engine.version(),
         folder=str(installed.folder) if installed else "",
         shared=bool(installed and installed.shared),
         needs=engine.needs,
@@ -60,12 +58,3 @@ def _recorded(engine: str) -> tuple[str, ...]:
         if records.has_recording(bench)
         and engine in dict(records.recording(bench).facts.get(part, {}))
     )
-
-
-def _version(module: str) -> str:
-    if not module:
-        return ""
-    try:
-        return metadata.version(module)
-    except metadata.PackageNotFoundError:  # then `missing` says so
-        return ""

@@ -79,6 +79,7 @@ def measure(session: Session) -> Measured:
             "prompt_tokens": [len(request.prompt) for request in requests],
             "output_tokens": [request.output_tokens for request in requests],
         },
+        "engine_versions": {e.id: v for e in here if (v := e.version())},
         "missing": missing,
     }
     for name in missing:
