@@ -133,6 +133,8 @@ BENCHES = {
             timeout_s=1800,
             arrivals=("torch", "weights"),
             steps=10,  # torch, model, 5 rounds of runs, 2 drafters that are models, batches
+            # Memory-bound, so a neighbour shows; what they teach is a factor, not a percent.
+            indicative=("draft.*",),
             summary="labkit.bench.drafting.summary:summary",
         ),
         Bench(
