@@ -419,7 +419,8 @@ for name, mode in modes.items():
         continue
     half = t_of[n] * statistics.stdev(mode["speedup"]) / n**0.5
     middle = statistics.fmean(mode["speedup"])
-    print(f"{mode['label']:<40} {middle - half:5.2f} to {middle + half:5.2f} times, {n} rounds")
+    ends = f"{middle - half:.2f} to {middle + half:.2f} times"
+    print(f"{mode['label']:<46} {ends}, {n} rounds")
 
 # %% exercise 5.12
 
@@ -524,7 +525,7 @@ fig.tight_layout()
 #   the ratio of the two, so it comes from the spread of the lengths.
 # - Paging makes slots: it reserves nothing. A published ratio is usually slots, engine and lengths
 #   in one number. Ask for its conditions.
-# - With one user there is nothing to share, and an engine is about as fast as a plain loop.
+# - With one user there is nothing to share, and an engine gains little over a plain loop.
 # - An interval needs pairs, and at least five of them. One run is an anecdote.
 # - TTFT waits in the queue; ITL is disturbed by other people's prompts. Queue: more slots. Shared
 #   prompts: prefix caching. Spikes: chunked prefill.

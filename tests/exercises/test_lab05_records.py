@@ -79,7 +79,8 @@ def judged(number: str, facts: Facts, answer: Any, **records: Record) -> Outcome
 
 
 @pytest.mark.parametrize(
-    ("alone", "right"), [(1.05, "crowd"), (0.81, "crowd"), (1.6, "always"), (0.5, "cost")]
+    ("alone", "right"),
+    [(1.05, "crowd"), (1.3, "crowd"), (0.8, "crowd"), (1.8, "always"), (0.5, "cost")],
 )
 def test_the_record_says_what_one_user_gets(alone: float, right: str, facts: Facts) -> None:
     record = engines_record(alone=alone)
