@@ -214,6 +214,7 @@ def quantization(replay: bool | None = None, quick: bool = False) -> Record:
     torch.F.step and torch.F.cpu (ms per decoded token: wall, CPU time), torch.F.prefill (prompt
     tokens per CPU-second) for fp32, bf16, fp16, bnb_int8, bnb_nf4, in eager torch;
     llama.F.step, llama.F.cpu, llama.F.prefill for fp32, fp16, q8_0, q4_1, q4_0, in llama.cpp;
+    a sample is one token in torch, the mean of three in llama.cpp, which runs on the CPU always;
     read.fp32 (GB/s, GB = 1e9): the FP32 weights read once. Wall-clock series never refuse a record.
 
     Facts:
@@ -233,6 +234,7 @@ def quantization(replay: bool | None = None, quick: bool = False) -> Record:
     `bench.format_points(record)` gives all this as one row per format.
 
     About 4 minutes on two quiet cores (20 windows of 100 tokens), quick 2 minutes (4 windows).
+    The first run writes the GGUF files, 1.1 GB of the cache.
 
     Raises NoisyMeasurement, NoRecord, NoWeights, LabkitError.
     """
