@@ -375,7 +375,7 @@ engines
 
 # %% id="engine-bars"
 modes = {name: m for name, m in engines.facts["modes"].items() if m["speedup"]}
-fig, ax = plt.subplots(figsize=(8, 0.6 * len(modes) + 1.2))
+fig, ax = plt.subplots(figsize=(8, 0.5 * len(modes) + 1.4))
 for row, mode in enumerate(modes.values()):
     middle = statistics.median(mode["speedup"])
     hatch = "//" if mode["origin"] else ""
@@ -383,18 +383,18 @@ for row, mode in enumerate(modes.values()):
     ax.plot(mode["speedup"], [row] * len(mode["speedup"]), "k|", ms=12)
     ax.text(max(mode["speedup"]), row, f"   {middle:.2f}", va="center")
 ax.axvline(1, color="black", lw=1)
-ax.set_yticks(range(len(modes)), [mode["label"] for mode in modes.values()])
+ax.set_yticks(range(len(modes)), list(modes))
 ax.invert_yaxis()
 ax.set_xlim(0, 1.15 * max(max(mode["speedup"]) for mode in modes.values()))
 unit = "second" if engines.facts.get("seconds") == "wall" else "CPU-second"
 ax.set_xlabel(f"useful tokens per {unit}, × sequential (one mark per round)")
-ax.set_title(engines.origin(), fontsize=9, loc="left")
+ax.set_title(textwrap.fill(engines.origin(), 96), fontsize=9, loc="left")
 ax.spines[["top", "right"]].set_visible(False)
 fig.tight_layout()
 
-for mode in engines.facts["modes"].values():
+for name, mode in engines.facts["modes"].items():
     verdict = "" if mode["counts"] else " Too few: its speed-up does not count."
-    print(f"{mode['label']}: {mode['agreement']:.1%} of the positions agree.{verdict}")
+    print(f"{name}: {mode['agreement']:.1%} of the positions agree.{verdict}")
     if mode["origin"]:
         print(f"    {mode['origin']}")
 for name, why in engines.facts["missing"].items():
@@ -420,7 +420,7 @@ for name, mode in modes.items():
     half = t_of[n] * statistics.stdev(mode["speedup"]) / n**0.5
     middle = statistics.fmean(mode["speedup"])
     ends = f"{middle - half:.2f} to {middle + half:.2f} times"
-    print(f"{mode['label']:<46} {ends}, {n} rounds")
+    print(f"{name:<12} {ends}, {n} rounds")
 
 # %% exercise 5.12
 
@@ -435,9 +435,10 @@ for name, mode in modes.items():
 
 # %% [markdown]
 # The floor holds on an empty machine. With others in the queue the wait comes on top, and there the
-# scheduler decides. `bench.load()` starts small servers on your machine and sends them one, four and
-# eight requests at the same moment. It also sends prompts that share their beginning, and a long
-# prompt while others are being answered. Its times are wall clock, as users feel them: compare them
+# scheduler decides. `bench.load()` starts small servers on your machine, one after another: *plain*
+# answers one request at a time, *continuous* and *vllm* are those from above. It sends them one,
+# four and eight requests at the same moment, prompts that share their beginning, and a long prompt
+# while others are being answered. Its times are wall clock, as users feel them: compare them
 # within one record, and nowhere else.
 #
 # It takes a few minutes. In a hurry: `load = bench.load(replay=True)`.
@@ -454,17 +455,16 @@ load
 # %% id="staircase"
 servers = load.facts["staircase"]
 fig, panels = plt.subplots(1, len(servers), figsize=(9, 2.8), sharey=True, squeeze=False)
-for panel, server in zip(panels[0], servers.values()):
+for panel, (name, server) in zip(panels[0], servers.items()):
     crowd = max(server["levels"], key=int)
     waits = [ms / 1e3 for ms in server["levels"][crowd]["ttft_ms"]]
     panel.bar(range(1, len(waits) + 1), waits, color="#0969da")
     panel.text(len(waits), waits[-1], f"{waits[-1]:.1f} s", ha="center", va="bottom", fontsize=9)
-    title = server["label"] + (" (replayed)" if server["origin"] else "")
-    panel.set_title(title, fontsize=9, loc="left")
+    panel.set_title(name + (" (replayed)" if server["origin"] else ""), loc="left")
     panel.set_xlabel("user")
     panel.spines[["top", "right"]].set_visible(False)
 panels[0][0].set_ylabel("seconds to the first token")
-fig.suptitle(load.origin(), fontsize=9, x=0.01, ha="left")
+fig.suptitle(textwrap.fill(load.origin(), 110), fontsize=9, x=0.01, ha="left")
 fig.tight_layout()
 
 if type(last_ttft_ms) in (int, float) and "8" in servers["plain"]["levels"]:
@@ -491,13 +491,14 @@ for row, server in enumerate(cached.values()):
         middle, place = statistics.median(server[key]), row + shift
         left.barh(place, middle, height=0.38, color=color, hatch=hatch, edgecolor="white")
         left.text(middle, place, f" {key[:4]} {middle:,.0f}", va="center", fontsize=8)
-left.set_yticks(range(len(cached)), [server["label"] for server in cached.values()], fontsize=8)
+left.set_yticks(range(len(cached)), list(cached))
 left.invert_yaxis()
 left.set_xlabel("milliseconds to the first token")
 left.set_xlim(0, 1.35 * max(max(server["cold_ms"]) for server in cached.values()))
 
 chunked = load.facts["chunked"]
-shown = chunked.get("vllm") or next(iter(chunked.values()))
+name = "vllm" if "vllm" in chunked else next(iter(chunked))
+shown = chunked[name]
 ways = (("whole", "-", "prompt in one step"), ("chunked", "--", "prompt in chunks"))
 for key, style, words in ways:
     gaps, arrived = shown[key]["itl_ms"], shown[key]["arrived_at"]
@@ -508,8 +509,7 @@ right.axvline(0, color="black", lw=1, ls=":")
 right.set_xlabel("tokens after the long prompt arrived")
 right.set_ylabel("gap to the token before (ms)")
 right.set_ylim(0)
-title = shown["label"] + (" (replayed)" if shown["origin"] else "")
-right.set_title(title, fontsize=9, loc="left")
+right.set_title(name + (" (replayed)" if shown["origin"] else ""), loc="left")
 right.legend(frameon=False, fontsize=8)
 for panel in (left, right):
     panel.spines[["top", "right"]].set_visible(False)
