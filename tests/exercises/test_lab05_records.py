@@ -78,6 +78,25 @@ def judged(number: str, facts: Facts, answer: Any, **records: Record) -> Outcome
     return judge_answer(LAB[number], facts, answer, draw="a", records=records)[1]
 
 
+@pytest.mark.parametrize("number", ["5.8", "5.12", "5.13", "5.14"])
+def test_own_exercises_on_an_invented_machine(number: str, facts: Facts) -> None:
+    """The reference passes, and every mistake for which the record leaves room is told."""
+    exercise = LAB[number]
+    records = {"engines": engines_record(), "load": load_record()}
+    g = givens_for(exercise, facts, learner="a", records=records)
+    assert judged(number, facts, exercise.reference(g), **records).passed
+    told = 0
+    for mistake in exercise.mistakes:
+        wrong = mistake.value(g)
+        if wrong is None:
+            continue
+        found = judged(number, facts, wrong, **records)
+        assert (found.status, found.code) == (Status.FAILED, mistake.code)
+        assert found.message == mistake.says
+        told += 1
+    assert told >= 2
+
+
 @pytest.mark.parametrize(
     ("alone", "right"),
     [(1.05, "crowd"), (1.3, "crowd"), (0.8, "crowd"), (1.8, "always"), (0.5, "cost")],
