@@ -289,9 +289,10 @@ print(f"Source: {points[0].cite()}")
 #
 # ## Measure
 #
-# `SmolLM2-135M` again. Quality is measured as **perplexity**: the model reads a text that it should
-# not know by heart, and at each token we note which probability it had given to the token that
-# really comes. The *loss* is −ln of that probability, in *nats*, averaged over all tokens. Perplexity
+# `SmolLM2-135M` again. Quality is measured as **perplexity**: the model reads a text, and at each
+# token we note which probability it had given to the token that really comes. (The text is from
+# Python's manual. The model may have met it in training; what counts here is that all formats read
+# the same pages.) The *loss* is −ln of that probability, in *nats*, averaged over all tokens. Perplexity
 # is `exp(loss)`: a model of perplexity 20 is on average as unsure as if it chose among 20 tokens.
 # Lower is better.
 
@@ -305,10 +306,11 @@ for loss in (0.0, 1.0, 2.0, 3.0):
 # ### Predict, then measure
 #
 # Your machine runs this model in two engines: in plain PyTorch, operation by operation (*eager*),
-# and in llama.cpp, a program written for quantized models. **In which of the two will fewer bytes
-# be faster?** Say `"both"`, `"llama"`, `"torch"` or `"neither"`, and how sure you are (25 = a guess
-# among four, 100 = certain). Faster means: the best quantized format is at least 1.25 times as fast
-# as FP32 in the same engine. Nobody grades this; exercise 4.14 shows what became of it.
+# and in llama.cpp, a program written for quantized models. Formats of fewer bytes than FP32 are timed
+# in both. **In which engine is every smaller format faster?** Say `"both"`, `"llama"`, `"torch"` or
+# `"neither"`, and how sure you are (25 = a guess among four, 100 = certain). *Faster* means at least
+# 1.25 times as fast as FP32 in the same engine. Nobody grades this; exercise 4.14 shows what became
+# of it.
 
 # %% predict 4.14 value="both" confidence=60
 
@@ -428,7 +430,8 @@ fig.tight_layout()
 #
 # ## Does it get faster?
 #
-# The centre of this lab. Memory-bound means: time follows bytes. So take your own times.
+# The centre of this lab. Memory-bound means: time follows bytes. Half the bytes, twice the speed. So
+# take your own times.
 
 # %% exercise 4.14
 
@@ -491,11 +494,19 @@ plane.grid(which="both", alpha=0.2)
 fig.tight_layout()
 
 # %% [markdown]
-# Why the two engines differ, on most machines. In eager torch a quantized weight is first turned into a wide number,
-# **written** to memory as a whole matrix, and **read** again by the product. That moves more bytes
-# than FP32 alone did, not fewer. (The 16-bit formats move fewer, but the routines for them are not
-# the fast ones on every CPU.) llama.cpp has a kernel for each format that reads the small integers
-# and unpacks them in registers, in the middle of the multiplication. Nothing wide is ever written.
+# Why points of the same size lie so far apart. A format is a way to store. What takes time is the
+# *kernel* that multiplies with it, and kernels do it in two ways:
+#
+# - read the small numbers and unpack them in registers, in the middle of the multiplication. Nothing
+#   wide is ever written, so fewer bytes are less time. llama.cpp has such a kernel for each format.
+# - turn the whole matrix into wide numbers first, **write** it to memory and **read** it again. That
+#   moves more bytes than FP32 alone did.
+#
+# In eager torch it depends on the format and on the machine which of the two you get. bitsandbytes
+# 0.50 has a 4-bit kernel of the first kind for CPUs with AVX-512 BF16. Elsewhere NF4 goes the second
+# way. Its INT8 rounds the activations too, at every product, sets outliers aside and scales back: for
+# a single row that is more work than it saves. And whether torch's 16-bit products are the fast ones
+# differs from CPU to CPU. None of this stands in a format's name.
 #
 # Why llama.cpp leaves the line as well, the farther the fewer bits: part of a step is no reading of
 # weights. Attention, norms and unpacking do not shrink. Once reading is down to a third, they are
@@ -573,8 +584,8 @@ for name in ("A10G", "L4", "L40S", "A100-40GB", "H100"):
 # - INT4 is 4.16 bits on the matrices, and 16 on the tables. 7B is 3.89 GB, not 3.5.
 # - The speed-up is bounded by bytes: 3.64× at batch 1, less with every user and every token of
 #   context. Where even 16-bit weights are past their knee there is none.
-# - The bound is kept by kernels. Eager torch gains nothing, llama.cpp much of it; a GPU kernel of 2023
-#   lost to FP16 at ten users.
+# - The bound is kept by kernels, or not. llama.cpp keeps much of it in every format, eager torch in
+#   some; a GPU kernel of 2023 lost to FP16 at ten users.
 # - Loss is relative to a reference. Ask what the reference was.
 # - Differences on the same text are paired. Budget first, then the upper end of the interval.
 # - The cache has a format of its own, and at many users it matters more than the weights'.

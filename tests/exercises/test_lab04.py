@@ -30,7 +30,7 @@ from labkit.sizing import (
 )
 from labkit.sizing.roofline import decode_bytes
 from tests.exercises.answering import answer_of, outcome
-from tests.exercises.quantized import FORMATS, quantization_record
+from tests.exercises.quantized import FORMATS, TORCH_MS, quantization_record
 
 mpl.use("Agg")
 LAB = load("04")
@@ -352,10 +352,10 @@ def test_with_the_published_weights_the_trap_is_none(facts: Facts) -> None:
     ("torch_ms", "llama_ms", "right"),
     [
         ({}, {}, "llama"),
-        ({"bnb_nf4": 20.0}, {}, "both"),
-        ({"bnb_int8": 20.0}, {"q8_0": 43.0, "q4_0": 44.0}, "torch"),
-        ({}, {"q8_0": 43.0, "q4_0": 44.0}, "neither"),
-        ({"bnb_nf4": 33.0}, {"q4_0": 34.0, "q8_0": 40.0}, "llama"),
+        (dict.fromkeys(TORCH_MS, 20.0) | {"fp32": 40.0}, {}, "both"),
+        (dict.fromkeys(TORCH_MS, 20.0) | {"fp32": 40.0}, {"q8_0": 43.0}, "torch"),
+        ({}, {"q4_0": 44.0}, "neither"),
+        ({"bnb_nf4": 20.0, "fp16": 20.0}, {"q8_0": 35.0}, "llama"),
     ],
 )
 def test_who_gains_follows_from_the_record(

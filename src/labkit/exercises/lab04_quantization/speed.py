@@ -9,11 +9,13 @@ from labkit.contract.record import Record
 from labkit.exercises import given
 from labkit.exercises.kinds import Choice, Option
 from labkit.exercises.lab04_quantization.objectives import BYTES
-from labkit.exercises.lab04_quantization.reading import REFERENCE, entries, label, number
+from labkit.exercises.lab04_quantization.reading import REFERENCE, entries, label
 from labkit.exercises.spec import Draw, Exercise, Mistake, Tier
 
-TORCH = ("bnb_int8", "bnb_nf4")
-LLAMA = ("q8_0", "q4_0")
+SMALLER = {
+    "torch": ("bf16", "fp16", "bnb_int8", "bnb_nf4"),
+    "llama": ("fp16", "q8_0", "q4_1", "q4_0"),
+}
 GAIN = 1.25  # a speed-up below this is called none: two runs differ by as much
 
 
@@ -31,8 +33,8 @@ def timed(record: Record, engine: str, keys: tuple[str, ...]) -> list[str]:
     ]
 
 
-def _times(record: Record, engine: str, keys: tuple[str, ...], name: str) -> list[Given]:
-    there = timed(record, engine, (REFERENCE, *keys))
+def _times(record: Record, engine: str, name: str) -> list[Given]:
+    there = timed(record, engine, (REFERENCE, *SMALLER[engine]))
     if REFERENCE not in there or len(there) < 2:
         raise LabkitError(
             f"Your record has no times of {name} to compare. Install what its notes name, or take "
@@ -52,33 +54,17 @@ def _times(record: Record, engine: str, keys: tuple[str, ...], name: str) -> lis
 
 def _draw(draw: Draw) -> tuple[Given, ...]:
     record = draw.records["quantization"]
-    whole = number(record, REFERENCE, "weight_bytes")
-    shares = [
-        Given(
-            f"{key}_bytes_ratio",
-            whole / number(record, key, "weight_bytes"),
-            "x",
-            f"{label(record, key)}: times fewer bytes than FP32",
-        )
-        for key in (*TORCH, *LLAMA)
-        if key in entries(record)
-    ]
-    return (
-        *_times(record, "torch", TORCH, "eager torch"),
-        *_times(record, "llama", LLAMA, "llama.cpp"),
-        *shares,
-    )
+    return (*_times(record, "torch", "eager torch"), *_times(record, "llama", "llama.cpp"))
 
 
-def speedup(g: Givens, engine: str) -> float:
-    """The best that a quantized format reaches in this engine, over FP32 in the same engine."""
-    keys = TORCH if engine == "torch" else LLAMA
-    times = [float(g[name]) for key in keys if (name := f"{engine}_{key}_ms") in g]
-    return float(g[f"{engine}_{REFERENCE}_ms"]) / min(times)
+def speedups(g: Givens, engine: str) -> list[float]:
+    """FP32's time over each smaller format's, in this engine."""
+    times = [float(g[name]) for key in SMALLER[engine] if (name := f"{engine}_{key}_ms") in g]
+    return [float(g[f"{engine}_{REFERENCE}_ms"]) / ms for ms in times]
 
 
 def _right(g: Givens) -> str:
-    torch, llama = (speedup(g, engine) >= GAIN for engine in ("torch", "llama"))
+    torch, llama = (min(speedups(g, engine)) >= GAIN for engine in ("torch", "llama"))
     return {
         (False, True): "llama",
         (True, True): "both",
@@ -99,30 +85,21 @@ CENTRE = Exercise(
     tier=Tier.OWN,
     kind=Choice(
         (
-            Option(
-                "both",
-                "fewer bytes are faster in both engines, as the bandwidth rule has it",
-            ),
+            Option("both", "in both engines: time follows bytes, whatever the format"),
             Option(
                 "llama",
-                "fewer bytes are faster in llama.cpp and not in eager torch: what counts is what "
-                "the kernel reads while it multiplies, not what lies in memory",
+                "in llama.cpp, which has a kernel for each of its formats; in eager torch some "
+                "smaller format gains nothing",
             ),
-            Option(
-                "torch",
-                "fewer bytes are faster in eager torch and not in llama.cpp",
-            ),
-            Option(
-                "neither",
-                "fewer bytes are faster in neither: decode is not limited by bytes on this machine",
-            ),
+            Option("torch", "in eager torch; in llama.cpp some smaller format gains nothing"),
+            Option("neither", "in neither: in both engines some smaller format gains nothing"),
         )
     ),
     statement=(
-        "The givens are your own times of one token. For each engine work out the **speed-up**: "
-        "FP32's time over the time of its fastest quantized format. torch is compared with torch, "
-        f"llama.cpp with llama.cpp. Call it faster from {GAIN} times on; runs differ by less.\n\n"
-        "**What does your record say about *half the bytes, twice the speed*?**"
+        "The givens are your own times of one token. Work out the **speed-up** of each smaller "
+        "format: FP32's time over its own. torch is compared with torch, llama.cpp with llama.cpp. "
+        f"Call it faster from {GAIN} times on; runs differ by less.\n\n"
+        "**In which engine is every smaller format faster?**"
     ),
     answer_name="who_gains",
     draw=_draw,
@@ -130,46 +107,47 @@ CENTRE = Exercise(
     mistakes=(
         Mistake(
             Code.EXPECTATION_NOT_MEASUREMENT,
-            "That is the rule, not your record. Work out both speed-ups, each within its own "
-            f"engine: one of them stays below {GAIN}.",
+            "That is the rule, not your record. Go through the times engine by engine: at least "
+            f"one smaller format is not {GAIN} times as fast as FP32.",
             lambda g: _unless("both", g),
         ),
         Mistake(
             Code.UNSUPPORTED_CAUSE,
-            "Your times do not bear this one: either torch gains too, or llama.cpp does not. Work "
-            "out FP32's time over the fastest quantized time, engine by engine.",
+            "Your times do not bear this one. Divide FP32's time by each smaller format's, first "
+            f"for torch, then for llama.cpp, and look for quotients below {GAIN}.",
             lambda g: _unless("llama", g),
         ),
         Mistake(
             Code.INVERTED,
-            "Check which time you divided by which: speed-up = FP32's time ÷ the quantized time.",
+            "Check which time you divided by which: speed-up = FP32's time ÷ the smaller format's, "
+            "within one engine.",
             lambda g: _unless("torch", g),
         ),
         Mistake(
             Code.WRONG_ROOF,
-            f"One engine does gain: its fastest quantized format is at least {GAIN} times as fast "
-            "as FP32 in the same engine. Bytes matter here, if the kernel lets them.",
+            f"In one engine at least every smaller format reaches {GAIN}. Bytes do count on this "
+            "machine, where the kernel lets them.",
             lambda g: _unless("neither", g),
         ),
     ),
     hints=(
-        "Two speed-ups, one per engine. Never divide one engine's time by the other's.",
-        "FP32's ms ÷ the smallest ms of a quantized format, for torch and for llama.cpp.",
-        "torch_fp32_ms / min(torch_…_ms) and llama_fp32_ms / min(llama_…_ms), each against 1.25",
+        "One speed-up for each format. Never divide one engine's time by the other's.",
+        "FP32's ms ÷ the format's ms; the smallest of an engine's speed-ups decides for it.",
+        "torch_fp32_ms / max(torch_…_ms) and llama_fp32_ms / max(llama_…_ms), each against 1.25",
     ),
     solution=(
-        "def gain(engine):\n"
+        "def all_gain(engine):\n"
         '    times = {n: g[n] for n in g if n.startswith(engine) and n.endswith("_ms")}\n'
         '    fp32 = times.pop(f"{engine}_fp32_ms")\n'
-        "    return fp32 / min(times.values()) >= 1.25\n\n\n"
+        "    return fp32 / max(times.values()) >= 1.25\n\n\n"
         "who_gains = {\n"
         '    (False, True): "llama",\n'
         '    (True, True): "both",\n'
         '    (True, False): "torch",\n'
         '    (False, False): "neither",\n'
-        '}[gain("torch"), gain("llama")]'
+        '}[all_gain("torch"), all_gain("llama")]'
     ),
-    praise="Read off your own numbers. Why it is so, and where the line is left, comes next.",
+    praise=("Read off your own numbers. Why it is so, and where the line is left, comes next."),
     claim="E105",
     needs=("quantization",),
 )
