@@ -11,7 +11,7 @@
 #
 # - say what your machine can run, and what to do about what is missing
 # - follow one token from the prompt to the answer
-# - tell which of the five things that the course builds on you should read up
+# - tell which of five things that the course takes for granted you should read up on
 # - put a first price on your own use case
 
 # %% [markdown]
@@ -39,8 +39,8 @@ lab = Lab("00")
 # - **✗ missing** must be put right before you measure; you can do every lab without, on
 #   recordings of another machine
 #
-# You need no GPU. *Weights* is a real language model of 135 million parameters that Lab 01
-# measures on your machine.
+# You need no GPU. The line *Weights* is about the files of a small but real language model, with
+# 135 million parameters. Lab 01 measures it on your machine.
 
 # %% id="preflight"
 lab.preflight()
@@ -48,7 +48,11 @@ lab.preflight()
 # %% [markdown]
 # ## One token's journey
 #
-# A language model reads and writes *tokens*: words, or parts of words. Ask it
+# A language model is a program around a very long list of numbers, its **weights** (also called
+# *parameters*): 8 billion of them in an "8B" model. They stand in many *layers*, which a text passes
+# one after the other.
+#
+# It reads and writes *tokens*: words, or parts of words. Ask it
 # *"The capital of France is"*, five tokens, and it answers *"Paris, of course"*, in four. Follow
 # them from left to right.
 #
@@ -105,7 +109,9 @@ fig.tight_layout()
 
 # %% [markdown]
 # In real sizes: this is what has to be read for one more token, and what one token leaves in the
-# cache. Three models, 16-bit numbers.
+# cache. Three models. Each number takes 16 bits, two bytes: 8 billion weights are 16 GB. The table
+# says 15.01, because one part, the table that turns tokens into numbers, is not read in full. Lab 01
+# counts it exactly.
 
 # %% id="sizes"
 from labkit.sizing import kv_bytes_per_token, streamed_weight_bytes
@@ -118,15 +124,21 @@ for name in ("smollm2-135m", "llama-3-8b", "llama-3-70b"):
     print(f"{name:<14} {weights / 1e9:>19.2f} GB {token / 1e3:>17.1f} kB {4000 * token / 1e9:>14.2f} GB")
 
 # %% [markdown]
-# Reading the weights decides how fast a model can write: Lab 01. The cache decides how many users
+# The weights are there once, for all users. The cache is there for each text that is being written.
+# So reading the weights decides how fast a model can write: Lab 01. The cache decides how many users
 # fit on a machine: Lab 02.
 
 # %% [markdown]
 # ## Five things the course takes for granted
 #
 # An exercise has three or four cells: the question, the numbers you are given, your answer, and a
-# check. Replace the `...`, run the cell, run the check. These five are worth no points. Where you
-# are wrong, the check says which mistake leads there, and `lab.hint("0.1")` helps.
+# check. Replace the `...`, run the cell, run the check. A given such as `g.users` is a plain Python
+# number: calculate with it in the answer cell. The comment behind the `...` says in which unit your
+# number is read.
+#
+# These five are worth no points. Where you are wrong, the check says which mistake leads there. You
+# may answer as often as you like, and the last answer counts. Stuck? Type `lab.hint("0.1")` into any
+# cell: hints are free.
 
 # %% exercise 0.1 given=false
 
@@ -139,7 +151,7 @@ for name in ("smollm2-135m", "llama-3-8b", "llama-3-70b"):
 # %% [markdown]
 # ### An axis that multiplies
 #
-# Speeds and sizes in this course span a factor of a thousand and more, so most figures have
+# Speeds and sizes in this course span a factor of a thousand and more, so some figures have
 # *logarithmic* axes. Equal steps on such an axis do not add, they multiply.
 
 # %% id="log-axis"
@@ -158,15 +170,17 @@ fig.tight_layout()
 # %% exercise 0.5 given=false
 
 # %% [markdown]
-# All five right? Go on. One or two wrong? Read what the check says; that is enough. Three or more?
-# The course can be done, but plan more time, and ask somebody to sit beside you for Lab 01.
+# All five right at the first try? Go on. One or two wrong? Read what the check says; that is enough.
+# Three or more? You can do the course, but plan more time, and ask somebody to sit beside you for
+# Lab 01.
 
 # %% [markdown]
 # ## Your own use case
 #
 # Which model do *you* want to serve, to whom, how fast, for how much? Beside this notebook lies the
-# file **`my_workload.toml`**. Open it with a double click in the file list on the left, replace the
-# example by your own case, save it (Ctrl+S), and run the next cell again.
+# file **`my_workload.toml`**. Run the next cell: it shows the example that stands there. Then open the
+# file with a double click in the file list on the left, replace the example by your own case, save
+# it (Ctrl+S), come back to this tab and run the cell again.
 #
 # Not sure about a number? Guess. Every lab prices your case again at its end, with what you know by
 # then, and you may change the file at any time. In the last lab it becomes the record of your
@@ -179,6 +193,10 @@ lab.workload()
 # And this is what it costs today, by a formula that you will take apart in the coming labs. Each
 # number comes with a range. The wider the range, the less is known: narrowing it is what measuring
 # is for.
+#
+# Look at *Batch* first: how many texts one machine writes at once and still keeps your wishes. A
+# machine with a small batch serves few users, so you need many of it, and the cheapest by the hour can
+# be the dearest by the month.
 
 # %% id="reprice"
 lab.reprice()
@@ -189,7 +207,7 @@ lab.reprice()
 # - Prefill reads the prompt in one step and ends with the first token (TTFT). Decode writes one
 #   token per step (TPOT).
 # - Every step reads all weights. Every token stays in the KV cache until the answer is finished.
-# - GB is not GiB, FLOP is not FLOP/s, and a pace is not a rate.
+# - GB is not GiB, FLOP is not FLOP/s. A pace (seconds per token) is not a rate (tokens per second).
 # - A number without a range is a guess that does not say so.
 #
 # Next: Lab 01, where one division tells whether memory or arithmetic holds a chip back.

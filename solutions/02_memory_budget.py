@@ -16,7 +16,8 @@
 # - fill the budget of a card and say how many sequences it holds
 #
 # Everything works as in Lab 01: replace the `...`, run the cell, run the check. Hints are free
-# (`lab.hint("2.1")`). The numbers of the exercises are names, not an order.
+# (`lab.hint("2.1")`). The numbers of the exercises are names, not an order: the lab begins with 2.11,
+# and two are called 1.5 and 1.6 because they take up a question of Lab 01.
 
 # %% setup
 import matplotlib.pyplot as plt
@@ -39,7 +40,8 @@ lab = Lab("02")
 # %% [markdown]
 # ## What must fit
 #
-# Three things share the memory of a card:
+# A *card* is a GPU with its memory. A *sequence* is one conversation as the model sees it: the tokens
+# of the prompt and those of the answer. Three things share the memory of a card:
 #
 # 1. the **weights**: all of the model's numbers, also called *parameters*
 # 2. the **KV cache**: what the model keeps about the tokens that it has read and written so far
@@ -49,7 +51,8 @@ lab = Lab("02")
 #
 # Memory is sold in two units under one name. **1 GB is 10⁹ bytes, 1 GiB is 2³⁰ bytes**, and that
 # is 7 % more. Vendors mix them: the label says 24 GB, the cloud's API says 22,888 MiB, and both
-# mean the same A10G. (1 MiB is 2²⁰ bytes.) In doubt, calculate in bytes.
+# mean the same A10G. (1 KiB is 2¹⁰ bytes, 1 MiB is 2²⁰.) In doubt, calculate in bytes: multiply what
+# you are given in MiB by `2**20`, in GiB by `2**30`, in GB by `1e9`.
 
 # %% id="gb-gib"
 a10g = catalog.accelerator("A10G")
@@ -71,7 +74,7 @@ for what, size in (
 catalog.config("llama-3-8b")
 
 # %% [markdown]
-# A few words for these fields. Inside the model a token is a list of `hidden_size` numbers. It
+# A few words for these fields; the others say nothing about size. Inside the model a token is a list of `hidden_size` numbers. It
 # passes through `num_hidden_layers` layers. Each layer has two parts:
 #
 # - *attention* lets a token look at the earlier ones. It works in several *heads*. Each head turns
@@ -84,7 +87,8 @@ catalog.config("llama-3-8b")
 # for each of the `hidden_size` numbers. Some models add a *bias* to a product, one more number per
 # row; Llama does not.
 #
-# These are all the tensors of such a model:
+# A *tensor* is a block of numbers: a list, or a table with rows and columns (a *matrix*). These are
+# all the tensors of such a model:
 #
 # | Tensor | Size | How often |
 # |---|---|---|
@@ -97,7 +101,11 @@ catalog.config("llama-3-8b")
 # | output head | `vocab_size` × `hidden_size` | once, or not at all if *tied* |
 #
 # Query heads are `num_attention_heads`. KV heads, those that make K and V, are
-# `num_key_value_heads`. Why there can be fewer of them comes right after this.
+# `num_key_value_heads`. Why there can be fewer of them comes right after this. `head_dim` stands in
+# some configs only; this one leaves it out, and then it is `hidden_size` / `num_attention_heads`.
+#
+# The input embedding and the output head have one row for each token of the vocabulary. They are the
+# two *vocabulary tables*. *The matrices* are Q, K, V, O and the MLP's.
 
 # %% exercise 2.11 given=false
 
@@ -160,8 +168,9 @@ fig.tight_layout()
 # %% exercise 2.8 given=false
 
 # %% [markdown]
-# Ten published models, the cache of one token each, at 16 bits. The size of a model says little:
-# DeepSeek-V3 has fifty times the parameters of Llama-2-13B and caches less than a tenth.
+# Ten published models, the cache of one token each, at 16 bits. The bars are in KiB: times 1,024, the
+# one of Llama-3-70B is your answer to 2.1. The size of a model says little: DeepSeek-V3 has fifty
+# times the parameters of Llama-2-13B and caches less than a tenth.
 
 # %% id="ten-models"
 ten = [
@@ -239,8 +248,8 @@ print(record.origin())
 # program takes memory in larger pieces, works in some of it, and gives it back when it likes. So the
 # last number is not exact, and on your machine it may even be zero.
 #
-# The same test for the weights: the library built these models on the *meta device*, which knows
-# shapes and holds no numbers, and counted. Your function counts from the config.
+# The same test for the weights: `transformers`, the library that most models are published for, built
+# these models on its *meta device*, which knows shapes and holds no numbers, and counted. Your function counts from the config.
 
 # %% id="meta-counts"
 print("model              by the library           by you     difference")
@@ -393,8 +402,12 @@ for words, needs, left in (
 #
 # An instance has two memories: the card's, and the *host's*, which belongs to the CPUs. The weights
 # pass through the host on their way to the card. Whether they must fit there depends on who
-# carries them. A loader of `safetensors` files takes one tensor at a time and needs little. The
-# usual path to AWS's Inferentia2 builds the whole model in host memory first.
+# carries them, the *loader*. Most models are published as `safetensors` files, and a loader of these
+# takes one tensor at a time and needs little. For Inferentia2, a chip of AWS's own in the `inf2`
+# machines, the usual loader first builds the *state dict* in host memory: all tensors, by name.
+#
+# Llama-3-8B in BF16 on both. The second machine's chip has two cores, and each takes half of the
+# model: that is what `tensor_parallel_size=2` says.
 
 # %% id="host-memory"
 for name, tp in (("g5.xlarge", 1), ("inf2.xlarge", 2)):
@@ -449,7 +462,8 @@ else:
 # are handed out and shared (Lab 05), models that need several cards (Lab 03).
 
 # %% id="sequences-that-fit"
-print("Sequences of 4,096 tokens on one card, weights and cache in 16 bits, cautious and usual:")
+print("Sequences of 4,096 tokens on one card, weights and cache in 16 bits, cautious to usual")
+print("(0: the weights leave no room for a single one):")
 for name in ("llama-2-7b", "llama-2-13b", "llama-3.1-8b", "qwen2.5-7b"):
     spec = catalog.model(name)
     row = []

@@ -178,10 +178,10 @@ def _no_head_dim(config: dict[str, Any], kv_bits: int = 16) -> float:
     return float(config["num_hidden_layers"] * 2 * heads * config["head_dim"] * kv_bits / 8)
 
 
-def _latent_and_heads(config: dict[str, Any], kv_bits: int = 16) -> float:
-    """Latent attention times the number of heads: no known mistake, but only there."""
+def _latent_times(config: dict[str, Any], kv_bits: int, factor: float) -> float:
+    """Right, but with latent attention off by a factor."""
     right = kv_bytes_per_token(config, kv_bits)
-    return right * config["num_attention_heads"] if "kv_lora_rank" in config else right
+    return right * factor if "kv_lora_rank" in config else right
 
 
 def test_what_is_right_on_complete_configs_is_told_where_it_fails(facts: Facts) -> None:
@@ -191,9 +191,23 @@ def test_what_is_right_on_complete_configs_is_told_where_it_fails(facts: Facts) 
     assert "without head_dim" in raised.message
     assert "KeyError" in raised.message
 
-    latent = outcome(LAB["2.8"], facts, _latent_and_heads, "a", {})
+    latent = outcome(LAB["2.8"], facts, lambda c, kv_bits=16: _latent_times(c, kv_bits, 3), "a", {})
     assert latent.code is Code.OTHER
     assert "MLA" in latent.message
+
+
+def test_a_latent_counted_as_k_and_v_is_told_by_name(facts: Facts) -> None:
+    for learner in LEARNERS:
+        for code, rule in (
+            (Code.MLA_DOUBLED, lambda c, kv_bits=16: _latent_times(c, kv_bits, 2)),
+            (
+                Code.MLA_PER_HEAD,
+                lambda c, kv_bits=16: _latent_times(c, kv_bits, c["num_attention_heads"]),
+            ),
+        ):
+            told = outcome(LAB["2.8"], facts, rule, learner, {})
+            assert told.code is code
+            assert "With MLA" in told.message
 
 
 def test_a_typed_constant_is_seen(facts: Facts) -> None:
@@ -303,3 +317,53 @@ def test_a_forged_figure_is_told_and_never_raises(facts: Facts) -> None:
     for axes in ([{}], [{"bars": 1}], [{"bars": [{"x": None}]}], [{"bars": [], "x": {}}]):
         result = judge(LAB["2.9"], facts, {"kind": "figure", "axes": axes}, learner="a")
         assert result.status is Status.FAILED
+
+
+# --- feedback that names the mistake instead of accusing a small one ------------------------------
+
+
+@pytest.mark.parametrize(
+    ("number", "answer", "code"),
+    [
+        ("2.10", 7, Code.CLOSE),
+        ("1.5", 600e9 / (2 * 8_030_261_248), Code.OTHER_QUANTITY),
+        ("1.6", 1e3 * 2 * 6_738_415_616 / 300e9, Code.OTHER_QUANTITY),
+        ("2.3", (0.9 * 22_888e6 - 2 * 6_738_415_616 - GIB) / 524_288, Code.PREFIX),
+        ("2.3", (0.9 * 22_888 * MIB - 2 * 6_738_415_616 - 1e9) / 524_288, Code.CLOSE),
+        ("2.3", (0.9 * 22_888 * MIB - 2 * 6_738_415_616 - GIB) / 16_384, Code.PER_LAYER),
+    ],
+)
+def test_two_slips_at_once_and_mixed_units_are_named(
+    number: str, answer: float, code: Code, facts: Facts
+) -> None:
+    assert outcome(LAB[number], facts, answer, "a", {}).code is code
+
+
+def test_late_mistakes_of_2_13_take_no_draw_away(facts: Facts) -> None:
+    """Beside its own number each is None or told; none of them equals an earlier answer."""
+    told = set()
+    for learner in LEARNERS:
+        g = givens_for(LAB["2.13"], facts, learner=learner)
+        seen = {LAB["2.13"].reference(g)}
+        for mistake in LAB["2.13"].mistakes:
+            value = mistake.value(g)
+            if value is None:
+                continue
+            assert value not in seen
+            seen.add(value)
+            assert outcome(LAB["2.13"], facts, value, learner, {}).code is mistake.code
+            told.add(mistake.code)
+    assert {Code.HEAD_QUANTIZED, Code.OVERHEAD_FORGOTTEN, Code.NOT_WHOLE} <= told
+
+
+def test_a_part_of_wrong_length_is_told_which_way_and_how_it_is_made(facts: Facts) -> None:
+    exercise = LAB["2.9"]
+    g = givens_for(exercise, facts, learner="a")
+    ax = figure.plot(g)
+    bars = dict(zip(figure.PARTS, ax.containers, strict=True))
+    bar = bars["not used"].patches[0]
+    bar.set_height(bar.get_height() * 1.05)
+    told = outcome(exercise, facts, ax, "a", {})
+    assert told.code is Code.OTHER
+    assert "too long" in told.message
+    assert figure.HOW["not used"] in told.message

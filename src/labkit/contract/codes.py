@@ -57,6 +57,9 @@ class Code(StrEnum):
     HEAD_DIM_GUESSED = "head-dim-guessed"  # hidden size / heads, or the hidden size, for head_dim
     ONE_TENSOR = "one-tensor"  # K without V
     PER_LAYER = "per-layer"  # one layer's bytes as the model's
+    MLA_DOUBLED = "mla-doubled"  # the one latent counted twice, as K and V
+    MLA_PER_HEAD = "mla-per-head"  # a latent for each head where all share one
+    ROPE_FORGOTTEN = "rope-forgotten"  # the latent without its position part
     MLA_IGNORED = "mla-ignored"  # full K and V where one latent is cached
     KV_AS_WEIGHTS = "kv-as-weights"  # the cache in the weights' number format
     TYING_IGNORED = "tying-ignored"  # one vocabulary table counted twice, or two as one

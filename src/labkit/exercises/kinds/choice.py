@@ -67,7 +67,7 @@ class Choice:
         keys = [option.key for option in self.options]
         listed = ", ".join(f'"{key}"' for key in keys)
         if answer.get("kind") != "text":
-            return wrong_type(exercise, answer, f"one of {listed}")
+            return wrong_type(exercise, answer, f"one of {listed}, with its quotes")
         chosen = str(answer.get("text", "")).strip().strip("\"'").casefold()
         shown = next((f'"{o.key}": {o.text}' for o in self.options if o.key == chosen), "")
         if not shown:

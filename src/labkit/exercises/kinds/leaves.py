@@ -149,7 +149,8 @@ def _ratio(ratio: float) -> str:
         if off < 0.0005:
             return "The result is close but not exact: something small is missing, or too much."
         if off < 0.05:
-            return f"The result is {off:.1%} too {side}: is it rounded?"
+            part = "counted twice" if ratio > 1 else "missing"
+            return f"The result is {off:.1%} too {side}: is a small part {part}, or is it rounded?"
         return f"The result is {off:.0%} too {side}."
     times = ratio if ratio > 1 else 1 / ratio
     side = "large" if ratio > 1 else "small"

@@ -55,7 +55,7 @@ READ_A_FUNCTION = Exercise(
     mistakes=(
         Mistake(
             Code.LIMIT_LEFT_OUT,
-            "You left out the request that is exactly as long as the limit. `<=` lets it in.",
+            "You left out 512, which is exactly the limit. `<=` lets it in.",
             lambda g: sum(n for n in _lengths(g) if n < g.limit),
         ),
         Mistake(
@@ -103,9 +103,11 @@ GIGABYTES = Exercise(
     tier=Tier.CORE,
     kind=Quantity("GB", Tolerance.COUNTED),
     statement=(
-        "Tools that look at a GPU count in GiB: 1 GiB = 2^30 bytes = 1,073,741,824 bytes. Sizes of "
-        "models are told in GB: 1 GB = 10^9 bytes. Who mixes them is wrong by 7 percent, and 7 "
-        "percent decide whether a model fits.\n\n"
+        "The next cell gives the memory of an L4, the GPU of AWS's `g6` machines. A GPU sits on a "
+        "card with memory of its own, and *the card* means both. Tools that look at a card count "
+        "in GiB: 1 GiB = 2^30 bytes = 1,073,741,824 bytes. Sizes of models are told in GB: 1 GB = "
+        "10^9 bytes. If you mix them you are wrong by 7 percent, and 7 percent can decide whether "
+        "a model fits.\n\n"
         "**How many GB is the memory of this card?**"
     ),
     answer_name="memory_gb",
@@ -130,7 +132,7 @@ GIGABYTES = Exercise(
         ),
     ),
     hints=(
-        "How many bytes is it?",
+        "How many bytes is `g.memory_gib`? Go through bytes: into them first, then out again.",
         "GiB times 2^30 gives bytes. Bytes divided by 10^9 gives GB.",
         "memory_gb = memory_gib · 2^30 / 10^9",
     ),
@@ -192,7 +194,8 @@ PACE = Exercise(
         "server_rate = users · 1000 / tpot_ms",
     ),
     solution="server_rate = g.users * 1000 / g.tpot_ms",
-    praise="A user feels the pace; the bill follows the rate of the server.",
+    praise="A pace is time per token, and each user feels it. A rate is tokens per time, and the "
+    "bill follows the rate of the server.",
 )
 
 
@@ -220,9 +223,9 @@ FLOPS = Exercise(
         )
     ),
     statement=(
-        "A datasheet gives this peak for the L4, the GPU of AWS's `g6` instances. "
-        "FLOP stands for *floating-point operation*, T for a trillion, 10^12.\n\n"
-        "**What does the number say?**"
+        "The L4's datasheet gives this peak, for numbers of 16 bits (BF16). FLOP stands for "
+        "*floating-point operation*, T for a trillion, 10^12.\n\n"
+        "**What does the number say?** Answer with one of the four words, in quotes."
     ),
     answer_name="tflops_means",
     draw=_draw_peak,
@@ -283,7 +286,7 @@ LOG_AXIS = Exercise(
     statement=(
         "On the axis above, each grid line stands for ten times the one before. The dot lies half "
         "way between two of them.\n\n"
-        "**Which value does it show?**"
+        "**Which value does it show?** Answer with one of the three, in quotes."
     ),
     answer_name="dot_value",
     draw=_draw_axis,
@@ -308,7 +311,7 @@ LOG_AXIS = Exercise(
         "dot = left · √(right / left)",
     ),
     solution='dot_value = "316"',
-    praise="A slope on two such axes is a power, and a straight line of slope 1 is a proportion.",
+    praise="The same factor twice: 100 times 3.16 is 316, and 316 times 3.16 is 1,000.",
 )
 
 PREREQUISITES = (READ_A_FUNCTION, GIGABYTES, PACE, FLOPS, LOG_AXIS)

@@ -86,6 +86,11 @@ def _all_16(g: Givens) -> float:
     return float(g.params_total * g.bytes_per_weight)
 
 
+def _share(g: Givens) -> float:
+    """The engine's share of the card in MiB."""
+    return float(g.gpu_memory_utilization * g.usable_mib)
+
+
 TOKENS_7B = Exercise(
     id="2.3",
     title="A massive context window?",
@@ -159,9 +164,24 @@ TOKENS_7B = Exercise(
             "This is the room for the cache in GiB. Asked: tokens. Divide by the bytes of one.",
             lambda g: pool(g, _all_16(g)) / GIB,
         ),
+        Mistake(
+            Code.PREFIX,
+            "You took a MiB for a million bytes. 1 MiB is 2^20 = 1,048,576 bytes.",
+            lambda g: (pool(g, _all_16(g)) - _share(g) * (MIB - 1e6)) / kv_per_token(g),
+        ),
+        Mistake(
+            Code.CLOSE,
+            "You took 1 GB for the engine. It is 1 GiB, 2^30 bytes.",
+            lambda g: (pool(g, _all_16(g)) + float(g.overhead_gib) * (GIB - 1e9)) / kv_per_token(g),
+        ),
+        Mistake(
+            Code.PER_LAYER,
+            "You divided by the cache of one layer. A token has its K and V in every layer.",
+            lambda g: g.layers * pool(g, _all_16(g)) / kv_per_token(g),
+        ),
     ),
     hints=(
-        "Start with the card and take away, one after the other, what is not for the cache.",
+        "Start with the card, in bytes. Take away, one after the other, what is not for the cache.",
         "90 % of the card, minus weights, minus 1 GiB; then divide by the bytes of one token.",
         "(0.9 · usable_mib · 2^20 − params_total · 2 − overhead_gib · 2^30) / (2 · layers · "
         "kv_heads · head_dim · 2)",

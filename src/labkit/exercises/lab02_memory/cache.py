@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from labkit.contract.codes import Code
 from labkit.contract.givens import Given, Givens
 from labkit.exercises import given
@@ -210,6 +212,12 @@ WEIGHTS_IN_SEQUENCES = Exercise(
             Code.NOT_WHOLE,
             "This is rounded to a whole number. Asked: two or three digits.",
             lambda g: round(_weights_in_sequences(g)),
+        ),
+        Mistake(
+            Code.CLOSE,
+            "This is rounded up to whole sequences. Right for the question when the caches "
+            "outgrow the weights. Asked here: the number before rounding.",
+            lambda g: math.ceil(_weights_in_sequences(g)),
         ),
     ),
     hints=(

@@ -46,7 +46,8 @@ def _pack(g: Givens) -> tuple[Any, ...]:
 def _edges(g: Givens) -> tuple[tuple[Any, ...], ...]:
     """The four kinds, each field missing once, and each width, whatever was drawn."""
     heads, hidden = int(g.num_attention_heads), int(g.hidden_size)
-    mla = {"kv_lora_rank": 512, "q_lora_rank": 1536, "qk_rope_head_dim": 64}
+    # Numbers that no heads × head_dim of a drawn config gives: each mistake looks like itself.
+    mla = {"kv_lora_rank": 448, "q_lora_rank": 1536, "qk_rope_head_dim": 48}
     mla |= {"qk_nope_head_dim": 128, "v_head_dim": 128}
     base = without(g, "kv_bits", *mla)
     gqa = base | {"num_key_value_heads": heads // 4, "head_dim": hidden // heads}
@@ -82,6 +83,21 @@ def _rule(rule: Callable[[Config, int], float]) -> Callable[[Givens], Any]:
     return lambda _g: lambda config, kv_bits=16: rule(config, kv_bits)
 
 
+def _latent(numbers: Callable[[Config], int]) -> Callable[[Givens], Any]:
+    """Right, but for MLA, where a layer caches this many numbers."""
+
+    def rule(config: Config, bits: int) -> float:
+        if "kv_lora_rank" not in config:
+            return kv_bytes_per_token(config, bits)
+        return float(config["num_hidden_layers"] * numbers(config) * bits / 8)
+
+    return _rule(rule)
+
+
+def _vector(config: Config) -> int:
+    return int(config["kv_lora_rank"] + config["qk_rope_head_dim"])
+
+
 def _all_heads(config: Config, bits: int) -> float:
     heads = config["num_attention_heads"]
     return kv_bytes_per_token({**config, "num_key_value_heads": heads}, bits)
@@ -114,7 +130,7 @@ KV_FUNCTION = Exercise(
         "given it counts, even if it is another number.\n"
         "- `kv_lora_rank` is there with MLA only. Then each layer caches one vector of "
         "`kv_lora_rank + qk_rope_head_dim` numbers per token, for all heads together, instead of "
-        "K and V.\n\n"
+        "K and V. The number of heads and `head_dim` then play no part.\n\n"
         "Treat all layers alike. You will use it on a real model in a moment. When the lab is "
         "graded it runs on configs that nobody has seen."
     ),
@@ -162,11 +178,30 @@ KV_FUNCTION = Exercise(
             "one vector of kv_lora_rank + qk_rope_head_dim numbers stands for all heads.",
             _rule(lambda config, bits: kv_bytes_per_token(without(config, "kv_lora_rank"), bits)),
         ),
+        Mistake(
+            Code.MLA_DOUBLED,
+            "Right for MHA, GQA and MQA. With MLA it is twice too large: K and V are made from "
+            "one and the same vector, so the factor 2 falls away.",
+            _latent(lambda config: 2 * _vector(config)),
+        ),
+        Mistake(
+            Code.MLA_PER_HEAD,
+            "Right for MHA, GQA and MQA. With MLA you counted a vector for each head. One vector "
+            "per layer serves all heads.",
+            _latent(lambda config: config["num_attention_heads"] * _vector(config)),
+        ),
+        Mistake(
+            Code.ROPE_FORGOTTEN,
+            "Right for MHA, GQA and MQA. With MLA the vector is longer than kv_lora_rank: "
+            "qk_rope_head_dim numbers for the position come on top.",
+            _latent(lambda config: int(config["kv_lora_rank"])),
+        ),
     ),
     hints=(
         "How many numbers does one layer keep for one token? Then all layers, then bytes.",
         "Two times KV heads times head_dim, times layers, times bytes per number. MLA is shorter.",
-        "layers · n · kv_bits / 8 with n = 2 · kv_heads · head_dim, or n = latent + rope for MLA",
+        "layers · n · kv_bits / 8 with n = 2 · kv_heads · head_dim, or n = kv_lora_rank + "
+        "qk_rope_head_dim for MLA",
     ),
     solution=(
         "def kv_bytes_per_token(config, kv_bits=16):\n"

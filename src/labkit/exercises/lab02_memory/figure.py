@@ -36,6 +36,13 @@ _PICKS = (
     ("qwen3-8b", "int8"),
 )
 
+HOW = {
+    "weights": "params_matrices in your format, and params_rest at 2 bytes each",
+    "engine": "1 GiB, which is 1,024 MiB",
+    "KV cache": "90 % of the card, less weights and engine",
+    "not used": "10 % of the card's usable memory",
+}
+
 Remark = tuple[Code, str] | None
 
 
@@ -130,13 +137,17 @@ def lengths(ax: dict[str, Any], g: Givens) -> Remark:
             "You gave all parameters the small format. The tables and norms (params_rest) stay at "
             "2 bytes."
         )
+    first = wrong[0]
     total = sum(drawn.values())
     if not math.isclose(total, float(g.usable_mib) * MIB, rel_tol=0.01):
         return Code.MAGNITUDE, (
             f"The four parts together are {total / MIB:,.0f} MiB. The card has "
-            f"{g.usable_mib:,} MiB. Look at {wrong[0]!r} first."
+            f"{g.usable_mib:,} MiB. Look at {first!r} first: {HOW[first]}."
         )
-    return Code.OTHER, f"The length of {wrong[0]!r} is not what the budget gives."
+    side = "long" if drawn[first] > right[first] else "short"
+    return Code.OTHER, (
+        f"Your {first!r} is {drawn[first] / MIB:,.0f} MiB, which is too {side}. It is {HOW[first]}."
+    )
 
 
 def stacked(ax: dict[str, Any], _g: Givens) -> Remark:

@@ -31,17 +31,19 @@ def count(
     final: int = 1,
     all_heads: bool = False,
     guess: bool = False,
+    tensors: int = 2,
 ) -> int:
     """Parameters of a Llama-like decoder; the keywords make the known mistakes.
 
     `tables`: vocabulary tables counted; `matrices` of the MLP, `norms` per layer, `final` norms;
-    `all_heads` gives K and V every query head; `guess` takes hidden / heads for head_dim.
+    `all_heads` gives K and V every query head; `guess` takes hidden / heads for head_dim;
+    `tensors` is 1 for K without V.
     """
     hidden, heads = config["hidden_size"], config["num_attention_heads"]
     head_dim = hidden // heads if guess else head_dim_of(config)
     q = heads * head_dim
     kv = q if all_heads else kv_heads_of(config) * head_dim
-    attention = hidden * (q + 2 * kv) + q * hidden
+    attention = hidden * (q + tensors * kv) + q * hidden
     layer = attention + matrices * hidden * config["intermediate_size"] + norms * hidden
     if tables is None:
         tables = 1 if config["tie_word_embeddings"] else 2
@@ -149,6 +151,18 @@ COUNT_PARAMETERS = Exercise(
             _wrong(guess=True),
         ),
         Mistake(
+            Code.SHAPE,
+            "You gave all four attention matrices hidden_size × hidden_size. The table says more: "
+            "one side of Q and O is query heads · head_dim, one side of K and V is KV heads · "
+            "head_dim.",
+            _wrong(all_heads=True, guess=True),
+        ),
+        Mistake(
+            Code.ONE_TENSOR,
+            "K and V are two matrices of the same size. You counted one of them.",
+            _wrong(tensors=1),
+        ),
+        Mistake(
             Code.NORMS_FORGOTTEN,
             "All matrices are right. The norms are missing: two vectors of hidden_size per layer, "
             "and one after the last layer.",
@@ -161,7 +175,7 @@ COUNT_PARAMETERS = Exercise(
         ),
     ),
     hints=(
-        "Go through the table row by row: every tensor is rows times columns.",
+        "Go through the table row by row: its size, times how often it is there. Add it all up.",
         "Tables + layers × (Q, K, V, O + three MLP matrices + two norms) + the last norm.",
         "layer = h·(q + 2·kv) + q·h + 3·h·m + 2·h, with q = heads·head_dim, kv = kv_heads·head_dim",
     ),

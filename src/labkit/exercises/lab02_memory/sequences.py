@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from itertools import takewhile
 
 from labkit.contract.codes import Code
 from labkit.contract.givens import Given, Givens
@@ -54,8 +56,9 @@ SEQUENCES_13B = Exercise(
     statement=(
         "The same chapter says that a `g5` holds *13B models comfortably, in 8 bit.* Take "
         "Llama-2-13B on the one A10G of a `g5.2xlarge`. The matrices are INT8, one byte each. "
-        "Both vocabulary tables and the norms stay at 16 bits, as published INT8 checkpoints have "
-        "them. The cache is FP16. The engine keeps the same reserve as before.\n\n"
+        "Both vocabulary tables (input embedding and output head) and the norms stay at 16 bits, "
+        "as published INT8 checkpoints have them. The cache is FP16. As in 2.3 the engine may use "
+        "90 % of the usable memory, and 1 GiB of that is its own.\n\n"
         "**How many sequences of 4,096 tokens fit at once?** Whole sequences."
     ),
     answer_name="sequences_13b",
@@ -123,6 +126,21 @@ def pick(draw: Draw) -> tuple[Given, ...]:
             return items
 
 
+def _told_apart(code: Code, value: Callable[[Givens], int]) -> Callable[[Givens], int | None]:
+    """A mistake that is told only where its number is not the right one or an earlier mistake's.
+
+    So it takes no draw away from anybody: draws in which two mistakes look alike are drawn again.
+    """
+
+    def made(g: Givens) -> int | None:
+        earlier = takewhile(lambda mistake: mistake.code is not code, SEQUENCES_MINE.mistakes)
+        taken = {_fits(g), *(mistake.value(g) for mistake in earlier)}
+        number = value(g)
+        return None if number in taken else number
+
+    return made
+
+
 SEQUENCES_MINE = Exercise(
     id="2.13",
     title="How many users does yours hold?",
@@ -133,8 +151,9 @@ SEQUENCES_MINE = Exercise(
     statement=(
         "Your learner id has drawn a model, a weight format, an instance and a length. "
         "Formats below 16 bits apply to the matrices; tables and norms stay at 16 bits. (INT4 has "
-        "a little more than half a byte: every 128 weights share one scale.) The cache is FP16, "
-        "the reserve is as before.\n\n"
+        "a little more than half a byte: every 128 weights share a scale and a zero point, which "
+        "`g.bytes_per_weight` includes.) The cache is FP16. The engine may use 90 % of the usable "
+        "memory, and 1 GiB of that is its own.\n\n"
         "**How many sequences of that length fit at once?** Whole sequences."
     ),
     answer_name="sequences_mine",
@@ -183,6 +202,29 @@ SEQUENCES_MINE = Exercise(
             Code.OTHER_QUANTITY,
             "This is a number of tokens. Asked: whole sequences of your length.",
             lambda g: math.floor(pool(g, weights_of(g)) / kv_per_token(g)),
+        ),
+        Mistake(
+            Code.HEAD_QUANTIZED,
+            "You gave all parameters the small format. The tables and norms (params_rest) stay at "
+            "2 bytes.",
+            _told_apart(
+                Code.HEAD_QUANTIZED,
+                lambda g: _sequences(
+                    g, pool(g, float(g.bytes_per_weight * (g.params_matrices + g.params_rest)))
+                ),
+            ),
+        ),
+        Mistake(
+            Code.OVERHEAD_FORGOTTEN,
+            "The engine's own 1 GiB is missing.",
+            _told_apart(
+                Code.OVERHEAD_FORGOTTEN, lambda g: _sequences(g, pool(g, weights_of(g), kept=0.0))
+            ),
+        ),
+        Mistake(
+            Code.NOT_WHOLE,
+            "One too many, as if rounded up. The last one does not fit whole: round down.",
+            _told_apart(Code.NOT_WHOLE, lambda g: _fits(g) + 1),
         ),
     ),
     hints=(

@@ -95,6 +95,12 @@ CEILING_4K = Exercise(
             "This is the time of one step in milliseconds. Asked: tokens per second.",
             lambda g: 1e3 / _rate(g, _weights(g) + _cache(g)),
         ),
+        Mistake(
+            Code.OTHER_QUANTITY,
+            "This is the bandwidth divided by all stored weights. The input embedding is not "
+            "streamed, and the cache is missing.",
+            lambda g: _rate(g, g.params_total * g.bytes_per_weight),
+        ),
     ),
     hints=(
         "Two things are read before the next token can appear.",
@@ -164,11 +170,18 @@ STEP_MS = Exercise(
             "You took GB/s for GiB/s. Datasheets print decimal gigabytes: 1 GB = 1e9 bytes.",
             lambda g: 1e3 / _rate(g, _weights(g) + _cache(g)) / GIB_PER_GB,
         ),
+        Mistake(
+            Code.OTHER_QUANTITY,
+            "This is all stored weights divided by the bandwidth. The input embedding is not "
+            "streamed, and the sixteen caches are missing.",
+            lambda g: 1e3 / _rate(g, g.params_total * g.bytes_per_weight),
+        ),
     ),
     hints=(
         "Bytes of one step first: what is read once, and what is read for each sequence?",
         "(Streamed weights + 16 caches), divided by the bandwidth.",
-        "1000 · (weights + batch · tokens · kv_bytes_per_token) / bandwidth",
+        "1000 · (weights + batch · tokens · 2 · layers · kv_heads · head_dim · 2) / bandwidth, "
+        "with weights = (params_total − params_embedding) · 2",
     ),
     solution=(
         "weights = (g.params_total - g.params_embedding) * g.bytes_per_weight\n"
