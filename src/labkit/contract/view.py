@@ -63,11 +63,11 @@ def text_card(head: str, tail: str, lines: Sequence[str]) -> str:
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], caption: str = "") -> str:
     """An HTML table with left-aligned text; numbers should come already formatted."""
-    cell = "padding:.2em .8em;text-align:left;vertical-align:top"
+    cell = "padding:.2em .6em;text-align:left;vertical-align:top"
     header = "".join(f'<th scope="col" style="{cell}">{escape(name)}</th>' for name in columns)
     body = "".join("<tr>" + "".join(_cell(value, cell) for value in row) + "</tr>" for row in rows)
     title = (
-        f'<caption style="text-align:left;font-weight:600;padding:.2em .8em">{escape(caption)}'
+        f'<caption style="text-align:left;font-weight:600;padding:.2em .6em">{escape(caption)}'
         "</caption>"
         if caption
         else ""

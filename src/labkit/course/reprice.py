@@ -27,8 +27,8 @@ HOURS_PER_MONTH = 730
 MOST_SEQUENCES = 256  # a serving engine's usual limit of sequences in flight
 _SLOW = frozenset({RefusalCode.SLO_TTFT, RefusalCode.SLO_TPOT})
 COLUMNS = (
-    "Machine", "Batch", "TTFT, ms", "TPOT, ms", "USD per 1M output tokens",
-    "USD per hour", "Price's age", "Machines", "USD per month",
+    "Machine", "Batch", "TTFT, ms", "TPOT, ms", "Machines", "USD per month",
+    "USD per 1M output tokens", "USD per hour", "Price's age",
 )  # fmt: skip
 
 
@@ -124,17 +124,17 @@ def _row(one: Priced, today: date) -> tuple[str, ...]:
         stale = ", expired" if found.price.provenance.stale(today) else ""
         age = f"{found.price.age(today)}{stale}"
     if one.machines is None:
-        return (one.name, "does not run", "–", "–", "–", hourly, age, "–", "–")
+        return (one.name, "does not run", "–", "–", "–", "–", "–", hourly, age)
     return (
         one.name,
         str(found.config.batch),
         _band(found.ttft_ms),
         _band(found.tpot_ms),
+        _band(one.machines),
+        _band(one.usd_per_month),
         _band(found.usd_per_million_output_tokens),
         hourly,
         age,
-        _band(one.machines),
-        _band(one.usd_per_month),
     )
 
 
