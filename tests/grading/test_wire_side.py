@@ -102,3 +102,41 @@ def test_cleaned_text_is_one_short_printable_utf8_line(text, limit):
     assert len(cleaned) <= limit
     assert cleaned.isprintable()
     cleaned.encode("utf-8")
+
+
+FUNCTION = {"t": "answer", "id": "90.3", "answer": {"kind": "function"}}
+ONE, TWO = {"kind": "plain", "value": 1}, {"kind": "plain", "value": 2}
+
+
+def results(*wires, **more) -> dict:
+    return {"t": "results", "id": "90.3", "n": 1, "results": list(wires), **more}
+
+
+def test_results_come_in_parts_and_end_once():
+    made = scribe(FUNCTION, results(ONE, more=True), results(TWO), results(ONE))
+    answer = made.transcript(End.DONE).answer("90.3")
+    assert (answer.results, answer.stopped) == ((ONE, TWO), "")
+
+
+def test_what_came_before_a_stop_is_kept():
+    stopped = {"t": "stopped", "id": "90.3", "n": 1, "how": "time"}
+    made = scribe(FUNCTION, results(ONE, more=True), stopped, results(TWO))
+    answer = made.transcript(End.DONE).answer("90.3")
+    assert (answer.results, answer.stopped) == ((ONE,), "time")
+    # Parts without an end: the run itself was ended.
+    answer = scribe(FUNCTION, results(ONE, more=True)).transcript(End.TIMEOUT).answer("90.3")
+    assert (answer.results, answer.stopped) == ((ONE,), "crash")
+
+
+def test_no_more_results_are_kept_than_a_trace_can_have(monkeypatch):
+    monkeypatch.setattr("labkit.grading.transcript.MAX_RESULTS", 3)
+    made = scribe(FUNCTION, results(ONE, TWO, more=True), results(ONE, TWO, more=True))
+    transcript = made.transcript(End.DONE)
+    assert transcript.answer("90.3").results == (ONE, TWO)
+    assert transcript.notes
+
+
+def test_a_class_of_blanks_is_blank_and_one_that_was_only_built_is_not():
+    new, blank = {"kind": "new"}, {"kind": "blank"}
+    for came, is_it in (((new, blank, blank), True), ((new, blank, ONE), False), ((new,), False)):
+        assert scribe(FUNCTION, results(*came)).transcript(End.DONE).answer("90.3").blank is is_it
