@@ -151,6 +151,8 @@ class Code(StrEnum):
     OFF_BY_ONE = "off-by-one"
     STALE_DRAFT = "stale-draft"  # drafts from where the last round began
     OVERSHOOT = "overshoot"  # more than was asked for
+    AS_PRINTED = "as-printed"  # a published or given faulty answer, handed in as it stands
+    NOT_BEST = "not-best"  # a choice that is possible, where another is better
 
     # Memory and time of an answer
     MEMORY_LIMIT = "memory-limit"  # holds an n-by-n matrix where a few rows are enough

@@ -65,6 +65,40 @@ def _with(fault: str) -> Any:
     return lambda _g: lambda *args: functions.speculative_decode(*args, fault=fault)
 
 
+def _breach(args: tuple[Any, ...], result: Any) -> tuple[Code, str] | None:
+    """What a result is that no known mistake makes: its form, its length, its text, its counts."""
+    target, draft, prompt, new_tokens, gamma = args
+    text, gained = ([int(x) for x in part] for part in result)
+    if len(text) != new_tokens:
+        return Code.OTHER, (
+            "The text is not new_tokens long. Rounds give different numbers of tokens: go on until "
+            "there are enough, then cut."
+        )
+    if text != functions.one_by_one(target, draft, prompt, new_tokens, gamma)[0]:
+        return Code.OTHER, (
+            "The text is not what the target would write alone. Go through one round by hand: "
+            "where does the text first depart from it?"
+        )
+    if sum(gained) != new_tokens:
+        return Code.OTHER, "The text is right, but the numbers in `gained` do not add up to it."
+    return None
+
+
+def _as_printed(
+    target: Any, draft: Any, prompt: list[int], new_tokens: int, gamma: int
+) -> functions.Decoded:
+    """The notebook's broken_decode."""
+    text: list[int] = []
+    gained: list[int] = []
+    for _ in range(new_tokens // gamma):
+        proposal = functions.drafted(draft, prompt[-1], gamma)
+        said = functions.chosen(target, [prompt[-1], *proposal])
+        new = [p for p, s in zip(proposal, said, strict=False) if p == s]
+        text += new
+        gained.append(len(new))
+    return text, gained
+
+
 DECODE = Exercise(
     id="6.7",
     title="Repair the decoder",
@@ -81,6 +115,7 @@ DECODE = Exercise(
         special=lambda args: args[3] == 1,
         plain="longer texts",
         rel_tol=1e-9,
+        properties=(_breach,),
     ),
     statement=(
         "Write the decoder as it should be. It takes the two toy models, the prompt (a list of "
@@ -100,6 +135,12 @@ DECODE = Exercise(
     draw=_draw,
     reference=lambda _g: functions.speculative_decode,
     mistakes=(
+        Mistake(
+            Code.AS_PRINTED,
+            "This is broken_decode as it stands. It begins every round at the end of the prompt, "
+            "it keeps proposals behind a refused one, and it never adds the target's own token.",
+            lambda _g: _as_printed,
+        ),
         Mistake(
             Code.UNVERIFIED,
             "You keep every proposal. The text is the drafter's, not the target's: keep only what "

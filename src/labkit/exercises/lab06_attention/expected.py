@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from typing import Any
 
 from labkit.bench.drafting.acceptance import expected_speedup, expected_tokens
 from labkit.contract.codes import Code
@@ -122,6 +124,20 @@ def _describe(args: tuple[float, float]) -> str:
     return "a drafter that never pays" if best_gamma(alpha, c)[0] == 0 else "a drafter that pays"
 
 
+def _breach(args: tuple[float, float], result: Any) -> tuple[Code, str] | None:
+    """What a result is that no known mistake makes."""
+    gamma, speedup = (float(part) for part in result)
+    if not (gamma.is_integer() and 0 <= gamma <= LONGEST):
+        return Code.OTHER, "gamma must be a whole number from 0 to 16, and come first."
+    right = expected_speedup(args[0], int(gamma), args[1])
+    if math.isclose(speedup, right, rel_tol=0.003) and gamma != best_gamma(*args)[0]:
+        return Code.NOT_BEST, (
+            "The speed-up belongs to this γ, but another γ of 0 … 16 gains more, or as much with "
+            "fewer drafts. Try them all."
+        )
+    return None
+
+
 GAMMA = Exercise(
     id="6.8",
     title="How far to draft?",
@@ -137,6 +153,7 @@ GAMMA = Exercise(
         special=lambda args: args[0] == 1.0,
         plain="α below 1",
         rel_tol=0.003,
+        properties=(_breach,),
     ),
     statement=(
         "Write `best_gamma(alpha, c)`. It tries all draft lengths from **0 to 16** and returns the "

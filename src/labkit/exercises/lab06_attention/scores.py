@@ -76,6 +76,11 @@ SCORES = Exercise(
             lambda g: 2 * score_bytes(g) / GIB,
         ),
         Mistake(
+            Code.OTHER_QUANTITY,
+            "These are bytes. Asked: GiB, so divide by 2^30.",
+            score_bytes,
+        ),
+        Mistake(
             Code.CONDITION_IGNORED,
             "This is half the matrix, as if the future were never computed. Naive attention "
             "computes it too and masks it afterwards.",
@@ -100,6 +105,7 @@ SCORES = Exercise(
 
 _PICKS = ("llama-2-7b", "llama-2-13b", "mistral-7b", "llama-3.1-8b", "qwen2.5-7b", "qwen3-8b")
 _PROMPTS = (2048, 3072, 4096)
+PUBLISHED = 41.833  # between 5 / 12 and 42, so that either way of typing it is recognised
 
 
 def _draw_6_9(draw: Draw) -> tuple[Given, ...]:
@@ -170,6 +176,16 @@ SHARE = Exercise(
             Code.WEIGHTS_FORGOTTEN,
             "The weights are missing in the sum. They are most of it.",
             lambda g: _percent(score_bytes(g), cache_bytes(g)),
+        ),
+        Mistake(
+            Code.PREFIX,
+            "This is a share between 0 and 1. Asked: percent.",
+            lambda g: _percent(score_bytes(g), weight_bytes(g), cache_bytes(g)) / 100,
+        ),
+        Mistake(
+            Code.EXPECTATION_NOT_MEASUREMENT,
+            "This is what the chapter claims, 12 GB to 7. Work it out from the three parts.",
+            lambda _g: PUBLISHED,
         ),
         Mistake(
             Code.ONE_HEAD,
