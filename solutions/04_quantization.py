@@ -412,7 +412,8 @@ keys = [key for key in ("bf16", "q8_0", "q4_0", "rtn4", "rtn3", "rtn2") if key i
 for place, key in enumerate(keys):
     point = by_key[key]
     cliff.bar(place, point.perplexity, color="#0969da", hatch="//" if point.kind == "rtn" else "")
-    cliff.text(place, point.perplexity * 1.1, f"{point.perplexity:,.4g}", ha="center", fontsize=9)
+    shown = f"{point.perplexity:,.1f}" if point.perplexity < 1000 else f"{point.perplexity:,.0f}"
+    cliff.text(place, point.perplexity * 1.1, shown, ha="center", va="bottom", fontsize=9)
 cliff.axhline(by_key["fp32"].perplexity, color="#bc4c00", ls="--", label="the reference")
 cliff.set_yscale("log")
 cliff.set_ylim(top=4 * max(by_key[key].perplexity for key in keys))
@@ -467,7 +468,7 @@ for engine, marker, color in (("torch", "s", "#bc4c00"), ("llama", "o", "#0969da
         if (engine, p.key) == ("torch", "fp16"):  # beside BF16, which has as many bytes
             shift = (-30, -3)
         plane.annotate(
-            "" if p is first and engine == "torch" else p.key,  # llama.cpp's FP32 stands beside it
+            p.key,
             (p.weight_bytes / 1e6, value),
             xytext=shift,
             textcoords="offset points",
@@ -487,6 +488,7 @@ for axis, marks in (
     axis.set_major_locator(FixedLocator(marks))
     axis.set_major_formatter("{x:g}")
     axis.set_minor_locator(NullLocator())
+plane.margins(0.09, 0.12)
 plane.set_xlabel("weights (MB)")
 plane.set_ylabel("time of one token (ms)")
 plane.legend(frameon=False)
