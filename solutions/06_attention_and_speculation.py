@@ -573,7 +573,7 @@ for run in runs:
 # single sequence leaves idle. The record has measured that too: a step, and a pass over γ + 1 tokens,
 # for many sequences at once.
 #
-# Guess first: **with the largest batch of your record (32 on a CPU), all of them copying, by which
+# Guess first: **with the largest batch of your record, all of them copying, by which
 # factor does prompt lookup still speed up?** Below 1 means that it slows down.
 
 # %% predict 6.14 value=1.5 confidence=40
