@@ -359,9 +359,10 @@ fig.tight_layout()
 # %% [markdown]
 # ### How sure is that gigabyte?
 #
-# Not very. What an engine keeps depends on its version, its limits and the card. These are the ends
-# and the middle of what public logs of vLLM lead one to expect of its newest version here, and what
-# they do to the answer you just gave. A plan needs the cautious end.
+# Not very. What an engine keeps depends on its version, its limits and the card. Public logs of vLLM
+# tell what other machines saw. From them come the three lines below, for its newest version on this
+# card: the least that it may keep, the usual, and the most. Each does something else to the answer
+# that you just gave. A plan needs the cautious end.
 
 # %% id="overhead-band"
 answer = estimate(
@@ -407,9 +408,12 @@ for words, needs, left in (
 # machines, the usual loader first builds the *state dict* in host memory: all tensors, by name.
 #
 # Llama-3-8B in BF16 on both. The second machine's chip has two cores, and each takes half of the
-# model: that is what `tensor_parallel_size=2` says.
+# model: that is what `tensor_parallel_size=2` says. (The `--loader` in
+# the answer is an option of the command `labkit size`.)
 
 # %% id="host-memory"
+import textwrap
+
 for name, tp in (("g5.xlarge", 1), ("inf2.xlarge", 2)):
     instance = catalog.instance(name)
     found = estimate(
@@ -423,7 +427,7 @@ for name, tp in (("g5.xlarge", 1), ("inf2.xlarge", 2)):
         f"loader: {found.loader.words}"
     )
     for refusal in found.refusals:
-        print(f"    {refusal.code}: {refusal.detail}")
+        print(textwrap.indent(textwrap.fill(f"{refusal.code}: {refusal.detail}", 88), "    "))
     if not found.refusals:
         print("    nothing refused")
 

@@ -141,7 +141,7 @@ def _row(one: Priced, today: date) -> tuple[str, ...]:
 def _notes(use: UseCase, priced: list[Priced]) -> Iterator[str]:
     yield (
         "Read 88 (61–140) as: probably 88, between 61 and 140. The ranges come from published "
-        "measurements; docs/accuracy.md says how far off they were."
+        "measurements; docs/accuracy.md, in the course's own folder, says how far off they were."
     )
     yield (
         "Batch: texts that one machine writes at once; as many as fit and keep your wishes at the "

@@ -70,8 +70,9 @@ MEASURE = Exercise(
     statement=(
         "`bench.memory()` lets SmolLM2-135M read up to 512 tokens on your machine and adds up the "
         "bytes of every K and V tensor it then holds, once in FP32 and once in BF16. It also "
-        "counts the parameters of some models as the library builds them, without their weights. "
-        "It takes up to a minute; the first time the model is fetched (about 100 MB).\n\n"
+        "counts the parameters of some models as the library `transformers` builds them, without "
+        "their weights. It takes up to a minute; the first time the model is fetched (about "
+        "100 MB).\n\n"
         "**Hand in the record.** In a hurry, or without a network, take the recording, "
         "`bench.memory(replay=True)`: it earns the same."
     ),
