@@ -162,7 +162,7 @@ CHUNKED = Exercise(
     statement=(
         "In the right half of the figure above somebody sends a long prompt while others are "
         "reading their answers. Read in one step, it holds everybody up; read in chunks, between "
-        "the others' tokens, it does not. Nothing is free, so look at both sides.\n\n"
+        "the others' tokens, it does not. Does the newcomer pay for that? Look at both sides.\n\n"
         "**What do chunks do on your machine?** Your record decides."
     ),
     answer_name="chunks",
