@@ -159,8 +159,8 @@ PACE = Exercise(
     tier=Tier.CORE,
     kind=Quantity("tok/s", Tolerance.FORMULA),
     statement=(
-        "A server writes for several users at once. Each of them gets a new token at this pace. "
-        "The pace is called TPOT, *time per output token*.\n\n"
+        "A server writes for several users at once. The next cell says after how many milliseconds "
+        "each of them gets a new token. You know this pace: TPOT, *time per output token*.\n\n"
         "**How many tokens per second does the server write in all?**"
     ),
     answer_name="server_rate",
