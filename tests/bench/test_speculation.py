@@ -151,17 +151,23 @@ def test_more_drafted_is_more_per_forward_on_a_copy(rows: Any) -> None:
 
 
 @pytest.mark.parametrize("prompt", ["copy", "open"])
-@pytest.mark.parametrize("drafter", ["layers10", "int8"])
-def test_a_costly_drafter_slows_its_target_down(rows: Any, drafter: str, prompt: str) -> None:
-    row = rows[drafter, prompt]
-    assert row["speedup"] < 1
-    assert row["c"] > 0.3
-    assert row["c"] > 1 or drafter == "layers10"
+def test_a_drafter_that_seldom_agrees_slows_its_target_down(rows: Any, prompt: str) -> None:
+    row = rows["layers10", prompt]
+    assert row["alpha"] < 0.3
+    assert 0.2 < row["c"] < 0.7  # a third of the layers, and the whole head
+    assert row["speedup"] < 0.6
 
 
-def test_int8_agrees_and_does_not_pay(rows: Any) -> None:
-    assert rows["int8", "copy"]["alpha"] > 0.8
-    assert rows["layers10", "copy"]["alpha"] < 0.3
+@pytest.mark.parametrize("prompt", ["copy", "open"])
+def test_a_drafter_that_nearly_always_agrees_hardly_pays_at_its_price(
+    rows: Any, prompt: str
+) -> None:
+    row = rows["int8", prompt]
+    assert row["alpha"] > 0.8
+    assert row["tokens_per_forward"] > 3.5
+    assert row["c"] > 0.4
+    assert row["speedup"] < 1.6
+    assert row["speedup"] < rows["lookup5", "copy"]["speedup"]
 
 
 def test_verifying_costs_more_than_the_formula_says(rows: Any) -> None:

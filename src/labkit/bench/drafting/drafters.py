@@ -2,7 +2,8 @@
 
 The models are there to show what a drafter costs. Two of the target's properties are used: its
 first layers are a smaller model of the same vocabulary, and its weights in INT8 nearly agree with
-it. INT8 weights are dequantised at each product: torch has no portable kernel that would not.
+it. INT8 weights are dequantised at each product: torch has no portable kernel that would not. So
+they save bytes only where a dequantised matrix stays in the cache.
 """
 
 from __future__ import annotations
