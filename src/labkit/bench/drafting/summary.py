@@ -89,8 +89,7 @@ def _batches(record: Record) -> str:
         )
     ]
     caption = (
-        f"Verification in batches; gain of lookup{found['gamma']} when a round with a draft costs "
-        "the ratio"
+        f"Verification in batches. Gain: of lookup{found['gamma']}, drafted rounds at that ratio"
     )
     return text_table(columns, rows, caption)
 
