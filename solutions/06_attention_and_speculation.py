@@ -492,7 +492,8 @@ else:
 #   followed them there. No model at all; c is nearly 0.
 # - **layers10**: the first 10 of the target's own 30 layers
 # - **int8**: the target itself with INT8 weights, which are turned back into FP32 at each product.
-#   An excellent guesser, and slower than its target: the chapter's design in miniature.
+#   An excellent guesser, but hardly cheaper than its target: the chapter's design in miniature.
+#   What that makes of it, its c will say.
 #
 # There are two prompts. *copy* asks for a text to be repeated with one correction. *open* is the
 # beginning of a story. Every text must be identical to plain greedy decoding.
@@ -535,9 +536,10 @@ fig.tight_layout()
 print(speculation.origin())
 
 # %% [markdown]
-# Three lessons in one figure. A free drafter pays where the text repeats itself, and hardly costs
-# anything where it does not. A cheap drafter that guesses badly slows things down. And a drafter
-# that is nearly always right slows things down as well if it is dearer than its target.
+# Three lessons in one figure. A free drafter pays where the text repeats itself, and loses a little
+# where it does not. A cheap drafter that guesses badly slows things down. And being right is not
+# enough: with a c near 1 even a drafter that is nearly always right gains next to nothing, and with
+# a c above 1 it loses.
 #
 # ### The formula and your record
 
@@ -593,8 +595,12 @@ for prompt, style, color in (("copy", "-o", "#0969da"), ("open", "--s", "#bc4c00
     ]
     ax.plot(batches["batch"], gains, style, color=color, lw=2, label=f"{prompt} prompt")
     losing = [b for b, gained in zip(batches["batch"], gains) if gained < 1]
-    stops = f"from batch {losing[0]} on it loses" if losing else "it never loses"
-    print(f"{prompt} prompt, {name}: {stops} (measured up to batch {batches['batch'][-1]})")
+    stops = f"loses from batch {losing[0]} on" if losing else "pays at every measured batch"
+    needed = share * batches["verify_over_step"][-1] + 1 - share
+    print(
+        f"{prompt} prompt, {name}: {stops}. At batch {batches['batch'][-1]} a pass must give "
+        f"{needed:.1f} tokens to pay; it gives {run['tokens_per_forward']:.1f}."
+    )
 ax.axhline(1, color="black", lw=1)
 ax.set_xscale("log", base=2)
 ax.set_xticks(batches["batch"], [str(b) for b in batches["batch"]])
