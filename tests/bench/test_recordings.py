@@ -20,7 +20,7 @@ SLACK = 1.25
 LONG_CPU_S = {
     "quantization": 300,
     "attention": 60,
-    "speculation": 180,
+    "speculation": 200,
     "engines": 300,
     "load": 60,  # the servers' time is not the worker's
 }

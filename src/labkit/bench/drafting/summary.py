@@ -88,9 +88,7 @@ def _batches(record: Record) -> str:
             strict=True,
         )
     ]
-    caption = (
-        f"Verification in batches. Gain: of lookup{found['gamma']}, drafted rounds at that ratio"
-    )
+    caption = f"Verification in batches; gain: lookup{found['gamma']} at that ratio"
     return text_table(columns, rows, caption)
 
 
