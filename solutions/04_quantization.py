@@ -341,10 +341,11 @@ for point in formats:
 print(record.origin())
 
 # %% [markdown]
-# Read the columns. *Bits* count scales, over all weights, so a format that keeps the embedding at 16
-# or 32 bits has more than its name says. A fifth of this small model is embedding. *ms* is the time
-# of one token at batch 1, on a CPU in CPU time. A dash: nobody runs that format in that engine. For those, and
-# for all but bitsandbytes, the perplexity is that of the rounded weights in FP32 arithmetic.
+# Read the columns. *Bits* are those of a weight in the matrices, scales included. *MB* are all weights:
+# a fifth of this small model is embedding, which stays at 8 bits or more. *ms* is the time of one
+# token at batch 1, on a CPU in CPU time. A dash: nobody runs that format in that engine. The
+# perplexity is that of the rounded weights in FP32 arithmetic, except for bitsandbytes, which runs as
+# it is.
 #
 # And one row is odd.
 
