@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from labkit.bench.engines import environment, install
-from labkit.bench.engines.status import EngineStatus, engine_status
+from labkit.bench.engine import environment, install
+from labkit.bench.engine.status import EngineStatus, engine_status
 from labkit.bench.progress import ProgressLine
 from labkit.cli.common import console, emit_json
 

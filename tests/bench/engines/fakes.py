@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from labkit.bench.engines.launch import ServerSpec
+from labkit.bench.engine.launch import ServerSpec
 
 FAKE = Path(__file__).with_name("fake_server.py")
 

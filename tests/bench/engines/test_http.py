@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit.bench.engines.http_server import Asked, BadRequest, read_asked, serve
-from labkit.bench.engines.launch import free_port
-from labkit.bench.engines.sse import Completion, Endpoint, ServerError, complete
+from labkit.bench.engine.http_server import Asked, BadRequest, read_asked, serve
+from labkit.bench.engine.launch import free_port
+from labkit.bench.engine.sse import Completion, Endpoint, ServerError, complete
 
 KEY = "a-key"
 BODY = {"prompt": [7, 8], "max_tokens": 3, "temperature": 0, "ignore_eos": True}

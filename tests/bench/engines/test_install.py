@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from labkit.bench.engines import environment, install
-from labkit.bench.engines.environment import (
+from labkit.bench.engine import environment, install
+from labkit.bench.engine.environment import (
     NOTE,
     SPECS,
     EngineUnavailable,
@@ -188,7 +188,7 @@ def test_a_killed_installation_does_not_count_and_the_next_one_works(
     code = (
         "import sys, json, time\n"
         "from pathlib import Path\n"
-        "from labkit.bench.engines import environment, install\n"
+        "from labkit.bench.engine import environment, install\n"
         "from tests.bench.engines.test_install import toy_spec\n"
         "environment._LOCKS = Path(sys.argv[1]); environment.SPECS = (toy_spec(),)\n"
         "environment.NAMES = ('toy',); environment.has_gpu = lambda: False\n"

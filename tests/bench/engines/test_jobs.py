@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from labkit.bench import records
-from labkit.bench.engines import environment
-from labkit.bench.engines.crowd import ask_all
-from labkit.bench.engines.launch import Server
-from labkit.bench.engines.modes import Mode, Run, Spent
-from labkit.bench.engines.registry import ENGINES, chosen_engines, find_engine
-from labkit.bench.engines.replayed import from_recording
-from labkit.bench.engines.requests import SENTENCES, Request, mixed_requests, rounds_of
-from labkit.bench.engines.scenes import LONG, PROMPT, Prompts, long_prompt, shared_prefix, staircase
-from labkit.bench.engines.summary import engines_summary, load_summary
+from labkit.bench.engine import environment
+from labkit.bench.engine.crowd import ask_all
+from labkit.bench.engine.launch import Server
+from labkit.bench.engine.modes import Mode, Run, Spent
+from labkit.bench.engine.registry import ENGINES, chosen_engines, find_engine
+from labkit.bench.engine.replayed import from_recording
+from labkit.bench.engine.requests import SENTENCES, Request, mixed_requests, rounds_of
+from labkit.bench.engine.scenes import LONG, PROMPT, Prompts, long_prompt, shared_prefix, staircase
+from labkit.bench.engine.summary import engines_summary, load_summary
 from labkit.bench.jobs import load as load_job
 from labkit.bench.jobs.engines import run_rounds, summarise
 from labkit.bench.registry import BENCHES

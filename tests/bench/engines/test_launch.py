@@ -12,10 +12,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from labkit.bench.engines.crowd import ask_all, ask_amid
-from labkit.bench.engines.launch import Server, free_port, is_healthy
-from labkit.bench.engines.requests import Request
-from labkit.bench.engines.sse import ServerError
+from labkit.bench.engine.crowd import ask_all, ask_amid
+from labkit.bench.engine.launch import Server, free_port, is_healthy
+from labkit.bench.engine.requests import Request
+from labkit.bench.engine.sse import ServerError
 from labkit.bench.progress import Progress
 from tests.bench.engines.fakes import FAKE, fake, gone, wait_until_gone
 
@@ -24,7 +24,7 @@ linux_only = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's he
 # A notebook kernel in small: it starts a server and then only waits.
 STARTER = """
 import sys, time
-from labkit.bench.engines.launch import Server
+from labkit.bench.engine.launch import Server
 from tests.bench.engines.fakes import fake
 with Server(fake("family", sys.argv[1])) as server:
     print(server._process.pid, flush=True)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from pathlib import Path
 
 import pytest
 
-from labkit.bench.engines.registry import ENGINES
-from labkit.bench.engines.small import small_server_spec
-from labkit.bench.engines.small_server import BACKENDS, Options
-from labkit.bench.engines.status import engine_status
-from labkit.bench.engines.vllm import Flags, vllm_server
+from labkit import bench
+from labkit.bench.engine.registry import ENGINES
+from labkit.bench.engine.small import small_server_spec
+from labkit.bench.engine.small_server import BACKENDS, Options
+from labkit.bench.engine.status import engine_status
+from labkit.bench.engine.vllm import Flags, vllm_server
 from labkit.bench.registry import BENCHES
 from labkit.cli.main import main
 
@@ -90,3 +92,9 @@ def test_vllm_stays_on_loopback_and_within_limits(gpu: bool) -> None:
 def test_wall_clock_series_never_refuse_a_record() -> None:
     spared = set(BENCHES["engines"].indicative)
     assert {f"engines.{name}.rate" for name in ENGINES} == spared
+
+
+@pytest.mark.parametrize("name", bench.__all__)
+def test_no_module_takes_the_name_of_a_measurement(name: str) -> None:
+    """Importing labkit.bench.X sets bench.X: a room called "engines" would hide the function."""
+    assert importlib.util.find_spec(f"labkit.bench.{name}") is None

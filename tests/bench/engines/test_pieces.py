@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit.bench.engines.agreement import agreement
-from labkit.bench.engines.interval import ratio_interval
-from labkit.bench.engines.requests import (
+from labkit.bench.engine.agreement import agreement
+from labkit.bench.engine.interval import ratio_interval
+from labkit.bench.engine.requests import (
     COUNT,
     SENTENCES,
     SLOTS,

@@ -7,9 +7,9 @@ import statistics
 
 import pytest
 
-from labkit.bench.engines.interval import ratio_interval
-from labkit.bench.engines.scenes import LONG
-from labkit.bench.engines.summary import engines_summary, load_summary
+from labkit.bench.engine.interval import ratio_interval
+from labkit.bench.engine.scenes import LONG
+from labkit.bench.engine.summary import engines_summary, load_summary
 from labkit.bench.jobs.load import PIECE, USERS, WHOLE
 from labkit.bench.records import recording
 from labkit.cli.main import main

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from labkit.bench.engines import small_server, warden
+from labkit.bench.engine import small_server, warden
 from tests.bench.engines.fakes import wait_until_gone
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="POSIX signals")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from labkit import bench
-from labkit.bench.engines.install import install
+from labkit.bench.engine.install import install
 from labkit.contract import Record
 
 pytestmark = [pytest.mark.heavy, pytest.mark.quiet]

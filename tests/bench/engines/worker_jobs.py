@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from labkit.bench.engines.launch import Server
+from labkit.bench.engine.launch import Server
 from tests.bench.engines.fakes import fake
 
 

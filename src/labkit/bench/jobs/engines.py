@@ -12,11 +12,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
-from labkit.bench.engines.agreement import NEEDED, agreement
-from labkit.bench.engines.modes import Mode, Run, Spent
-from labkit.bench.engines.registry import BASELINE, Engine, Workbench, chosen_engines
-from labkit.bench.engines.replayed import from_recording
-from labkit.bench.engines.requests import (
+from labkit.bench.engine.agreement import NEEDED, agreement
+from labkit.bench.engine.modes import Mode, Run, Spent
+from labkit.bench.engine.registry import BASELINE, Engine, Workbench, chosen_engines
+from labkit.bench.engine.replayed import from_recording
+from labkit.bench.engine.requests import (
     COUNT,
     SENTENCES,
     SLOTS,
@@ -93,7 +93,7 @@ def load(folder: Any, device: str) -> tuple[Any, Any]:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from labkit.bench.engines.generate import never_stop
+    from labkit.bench.engine.generate import never_stop
     from labkit.bench.jobs.decode import in_one_block
 
     model: Any = AutoModelForCausalLM.from_pretrained(

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labkit.bench.engines.environment import find_environment
-from labkit.bench.engines.launch import Server, ServerSpec
-from labkit.bench.engines.registry import ENGINES
-from labkit.bench.engines.replayed import from_recording
-from labkit.bench.engines.requests import SENTENCES, SLOTS
-from labkit.bench.engines.scenes import LONG, Prompts, long_prompt, shared_prefix, staircase
-from labkit.bench.engines.small import LABELS, small_server_spec
-from labkit.bench.engines.small_server import Options
-from labkit.bench.engines.vllm import MAX_MODEL_LEN, Flags, vllm_server
+from labkit.bench.engine.environment import find_environment
+from labkit.bench.engine.launch import Server, ServerSpec
+from labkit.bench.engine.registry import ENGINES
+from labkit.bench.engine.replayed import from_recording
+from labkit.bench.engine.requests import SENTENCES, SLOTS
+from labkit.bench.engine.scenes import LONG, Prompts, long_prompt, shared_prefix, staircase
+from labkit.bench.engine.small import LABELS, small_server_spec
+from labkit.bench.engine.small_server import Options
+from labkit.bench.engine.vllm import MAX_MODEL_LEN, Flags, vllm_server
 from labkit.bench.session import Measured, Session
 from labkit.bench.weights import ensure_weights
 from labkit.contract import Series

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
-from labkit.bench.engines.environment import Installed, find_environment
-from labkit.bench.engines.modes import Mode
+from labkit.bench.engine.environment import Installed, find_environment
+from labkit.bench.engine.modes import Mode
 from labkit.bench.progress import Report
 from labkit.contract import LabkitError
 from labkit.contract.errors import UnknownNameError
@@ -81,7 +81,7 @@ class Engine:
             return ""
 
 
-_MAKERS = "labkit.bench.engines.makers"
+_MAKERS = "labkit.bench.engine.makers"
 ENGINES = {
     engine.id: engine
     for engine in (

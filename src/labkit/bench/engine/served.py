@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Self
 
-from labkit.bench.engines.crowd import ask_all, ask_in_turn
-from labkit.bench.engines.launch import Server, ServerSpec
-from labkit.bench.engines.modes import Run, Spent
-from labkit.bench.engines.requests import Request
-from labkit.bench.engines.sse import Completion, Endpoint
+from labkit.bench.engine.crowd import ask_all, ask_in_turn
+from labkit.bench.engine.launch import Server, ServerSpec
+from labkit.bench.engine.modes import Run, Spent
+from labkit.bench.engine.requests import Request
+from labkit.bench.engine.sse import Completion, Endpoint
 from labkit.bench.progress import Report
 
 

@@ -1,4 +1,4 @@
-"""``python -m labkit.bench.engines.warden MEMORY_BYTES COMMAND…``: runs a server, and ends it.
+"""``python -m labkit.bench.engine.warden MEMORY_BYTES COMMAND…``: runs a server, and ends it.
 
 The server and all it started end when the warden's standard input closes (whoever held the other
 end is gone, even by SIGKILL), when their memory together passes MEMORY_BYTES, or when the warden is
@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> int:
         signal.signal(number, lambda *_: stop.set())
     threading.Thread(target=_wait_for_the_end_of_input, args=(stop,), daemon=True).start()
     with tempfile.TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True) as folder:
-        leash = [sys.executable, "-P", "-m", "labkit.bench.engines.leash", str(os.getpid())]
+        leash = [sys.executable, "-P", "-m", "labkit.bench.engine.leash", str(os.getpid())]
         server = subprocess.Popen(
             [*leash, *command],
             stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""``python -m labkit.bench.engines.leash PARENT COMMAND…``: becomes COMMAND, tied to its parent.
+"""``python -m labkit.bench.engine.leash PARENT COMMAND…``: becomes COMMAND, tied to its parent.
 
 On Linux the kernel then kills the process when PARENT dies, however it dies. Elsewhere the warden
 is the only guard.

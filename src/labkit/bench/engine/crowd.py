@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
-from labkit.bench.engines.requests import Request
-from labkit.bench.engines.sse import Completion, Endpoint, complete
+from labkit.bench.engine.requests import Request
+from labkit.bench.engine.sse import Completion, Endpoint, complete
 
 _T = TypeVar("_T")
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from labkit.bench.engines.requests import Request
+from labkit.bench.engine.requests import Request
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from labkit.bench.engines import leash
-from labkit.bench.engines.environment import (
+from labkit.bench.engine import leash
+from labkit.bench.engine.environment import (
     EngineUnavailable,
     EnvironmentSpec,
     Installed,

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-from labkit.bench.engines import small_server
-from labkit.bench.engines.launch import ServerSpec
+from labkit.bench.engine import small_server
+from labkit.bench.engine.launch import ServerSpec
 
 LABELS = {
     "plain": "transformers behind HTTP, one request at a time",

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labkit.bench.cache import cache_dir
-from labkit.bench.engines.http_server import HOST
-from labkit.bench.engines.launch import MODEL, ServerSpec
+from labkit.bench.engine.http_server import HOST
+from labkit.bench.engine.launch import MODEL, ServerSpec
 
 MAX_MODEL_LEN = 512
 _KV_BYTES = 400_000_000  # 8,000 tokens of SmolLM2 in FP32

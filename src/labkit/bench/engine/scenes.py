@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from labkit.bench.engines.crowd import ask_all, ask_amid, ask_in_turn
-from labkit.bench.engines.requests import Request, piece
-from labkit.bench.engines.sse import Completion, Endpoint
+from labkit.bench.engine.crowd import ask_all, ask_amid, ask_in_turn
+from labkit.bench.engine.requests import Request, piece
+from labkit.bench.engine.sse import Completion, Endpoint
 from labkit.contract import LabkitError
 
 ANSWER = 16

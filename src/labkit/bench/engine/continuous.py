@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from labkit.bench.engines.modes import Run, Spent, Stopwatch
-from labkit.bench.engines.requests import Request
+from labkit.bench.engine.modes import Run, Spent, Stopwatch
+from labkit.bench.engine.requests import Request
 from labkit.bench.jobs.memory import resident_bytes
 from labkit.contract import LabkitError
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
-from labkit.bench.engines.modes import Run, Spent, Stopwatch
-from labkit.bench.engines.requests import Request
+from labkit.bench.engine.modes import Run, Spent, Stopwatch
+from labkit.bench.engine.requests import Request
 from labkit.bench.jobs.memory import resident_bytes
 
 # Any token will do where nothing is read: the mask hides it.

@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from labkit.bench.engines.environment import find_environment
-from labkit.bench.engines.modes import Mode
-from labkit.bench.engines.registry import Workbench
+from labkit.bench.engine.environment import find_environment
+from labkit.bench.engine.modes import Mode
+from labkit.bench.engine.registry import Workbench
 from labkit.contract import LabkitError
 
 
 def sequential(bench: Workbench) -> Mode:
     """`generate`, one request at a time."""
-    from labkit.bench.engines.generate import Sequential
+    from labkit.bench.engine.generate import Sequential
 
     return Sequential(bench.model)
 
 
 def static(bench: Workbench) -> Mode:
     """`generate` on padded batches."""
-    from labkit.bench.engines.generate import Static
+    from labkit.bench.engine.generate import Static
 
     return Static(bench.model, bench.slots)
 
 
 def continuous(bench: Workbench) -> Mode:
     """transformers' continuous batching."""
-    from labkit.bench.engines.continuous import Continuous, Limits
+    from labkit.bench.engine.continuous import Continuous, Limits
 
     return Continuous(bench.model, Limits(bench.slots))
 
 
 def vllm(bench: Workbench) -> Mode:
     """vLLM's server. Prefix caching is off: the same prompts come again in every round."""
-    from labkit.bench.engines.served import Served
-    from labkit.bench.engines.vllm import Flags, vllm_server
+    from labkit.bench.engine.served import Served
+    from labkit.bench.engine.vllm import Flags, vllm_server
 
     found = find_environment("vllm")
     if found is None:
@@ -43,7 +43,7 @@ def vllm(bench: Workbench) -> Mode:
 
 def llama_cpp(bench: Workbench) -> Mode:
     """llama.cpp on an FP32 GGUF of the same weights."""
-    from labkit.bench.engines.llama_cpp import LlamaCpp
+    from labkit.bench.engine.llama_cpp import LlamaCpp
 
     return LlamaCpp(bench.slots, bench.report)
 
@@ -52,8 +52,8 @@ def url(bench: Workbench) -> Mode:
     """A server that somebody else runs."""
     import os
 
-    from labkit.bench.engines.served import Remote
-    from labkit.bench.engines.sse import Endpoint
+    from labkit.bench.engine.served import Remote
+    from labkit.bench.engine.sse import Endpoint
 
     endpoint = Endpoint(
         bench.url.rstrip("/"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from labkit.bench import records
-from labkit.bench.engines.registry import ENGINES, Engine
+from labkit.bench.engine.registry import ENGINES, Engine
 
 # The benches whose recordings stand in for an engine that is missing.
 _BENCHES = {"engines": "modes", "load": "staircase"}

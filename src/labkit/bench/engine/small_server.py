@@ -1,4 +1,4 @@
-"""``python -m labkit.bench.engines.small_server OPTIONS``: SmolLM2 behind HTTP, in two ways.
+"""``python -m labkit.bench.engine.small_server OPTIONS``: SmolLM2 behind HTTP, in two ways.
 
 "plain" serves one request at a time, as a server does that calls `generate`; "continuous" uses
 transformers' continuous batching. OPTIONS is JSON: the fields of `Options`. The key comes by the
@@ -17,9 +17,9 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
-from labkit.bench.engines.continuous import Limits, make_manager
-from labkit.bench.engines.generate import never_stop
-from labkit.bench.engines.http_server import Asked, serve
+from labkit.bench.engine.continuous import Limits, make_manager
+from labkit.bench.engine.generate import never_stop
+from labkit.bench.engine.http_server import Asked, serve
 from labkit.bench.guard import limit_address_space
 
 KEY_VARIABLE = "LABKIT_SERVER_KEY"

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from labkit.bench.engines.interval import ratio_interval
+from labkit.bench.engine.interval import ratio_interval
 from labkit.contract import Record
 from labkit.contract.view import text_table
 

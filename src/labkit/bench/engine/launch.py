@@ -23,11 +23,11 @@ from typing import Self
 
 import psutil  # type: ignore[import-untyped]  # it ships no types
 
-from labkit.bench.engines import warden
-from labkit.bench.engines.crowd import ask_in_turn
-from labkit.bench.engines.http_server import HOST
-from labkit.bench.engines.requests import Request
-from labkit.bench.engines.sse import Endpoint, ServerError
+from labkit.bench.engine import warden
+from labkit.bench.engine.crowd import ask_in_turn
+from labkit.bench.engine.http_server import HOST
+from labkit.bench.engine.requests import Request
+from labkit.bench.engine.sse import Endpoint, ServerError
 from labkit.bench.guard import worker_environment
 from labkit.bench.progress import Progress, Report, silent
 
