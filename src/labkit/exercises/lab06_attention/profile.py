@@ -6,8 +6,15 @@ from labkit.contract.codes import Code
 from labkit.contract.givens import Given, Givens
 from labkit.exercises.kinds import Quantity, Tolerance
 from labkit.exercises.lab06_attention.objectives import ATTENTION
-from labkit.exercises.lab06_attention.records import entries, fact, number, own, unlike, unusable
-from labkit.exercises.spec import Draw, Exercise, Mistake, Tier
+from labkit.exercises.lab06_attention.records import (
+    entries,
+    fact,
+    number,
+    own,
+    own_mistakes,
+    unusable,
+)
+from labkit.exercises.spec import Draw, Exercise, Tier
 
 _ATTENTION = ("attention", "sdpa", "flash", "fmha")
 
@@ -66,27 +73,28 @@ PROFILE = Exercise(
     answer_name="at_most_percent",
     draw=_draw,
     reference=_percent,
-    mistakes=(
-        Mistake(
+    mistakes=own_mistakes(
+        _percent,
+        (
             Code.CONDITION_IGNORED,
             "You divided by the time in kernels. The step is longer: it also contains what Python "
             "and PyTorch do around them.",
-            lambda g: unlike(100 * g.attention_ms / g.kernel_ms, _percent(g)),
+            lambda g: 100 * g.attention_ms / g.kernel_ms,
         ),
-        Mistake(
+        (
             Code.OTHER_QUANTITY,
             "This is the share of the largest operator. Asked: attention's.",
-            lambda g: unlike(100 * g.largest_ms / g.step_ms, _percent(g)),
+            lambda g: 100 * g.largest_ms / g.step_ms,
         ),
-        Mistake(
+        (
             Code.INVERTED,
             "This is what would be left of the step. Asked: what goes away.",
-            lambda g: unlike(100 - _percent(g), _percent(g)),
+            lambda g: 100 - _percent(g),
         ),
-        Mistake(
+        (
             Code.PREFIX,
             "This is a share between 0 and 1. Asked: percent.",
-            lambda g: unlike(_percent(g) / 100, _percent(g)),
+            lambda g: _percent(g) / 100,
         ),
     ),
     hints=(

@@ -19,11 +19,11 @@ from labkit.exercises.lab06_attention.records import (
     number,
     of_run,
     own,
+    own_mistakes,
     runs,
-    unlike,
     unusable,
 )
-from labkit.exercises.spec import Draw, Exercise, Mistake, Tier
+from labkit.exercises.spec import Draw, Exercise, Tier
 
 # --- 6.13 what a verification costs ----------------------------------------------------------
 
@@ -66,31 +66,29 @@ REALITY = Exercise(
     answer_name="expected_speedup",
     draw=_draw_6_13,
     reference=corrected,
-    mistakes=(
-        Mistake(
+    mistakes=own_mistakes(
+        corrected,
+        (
             Code.VERIFY_IS_FREE,
             "This is the published formula, with the 1. Put verify_over_step in its place.",
-            lambda g: unlike(expected_speedup(g.alpha, g.gamma, g.c), corrected(g)),
+            lambda g: expected_speedup(g.alpha, g.gamma, g.c),
         ),
-        Mistake(
-            Code.BONUS_FORGOTTEN,
-            "The target's own token is missing: 1 + α + … + α^γ has γ + 1 terms.",
-            lambda g: unlike(
-                expected_tokens(g.alpha, int(g.gamma) - 1) / (g.gamma * g.c + g.verify_over_step),
-                corrected(g),
-            ),
-        ),
-        Mistake(
+        (
             Code.SUM_OF_ROOFS,
             "You added the pass to the 1. It takes the 1's place: γ · c + verify_over_step.",
-            lambda g: unlike(
-                expected_speedup(g.alpha, g.gamma, g.c, 1 + g.verify_over_step), corrected(g)
-            ),
+            lambda g: expected_speedup(g.alpha, g.gamma, g.c, 1 + g.verify_over_step),
         ),
-        Mistake(
+        (
             Code.EXPECTATION_NOT_MEASUREMENT,
             "This is the speed-up that was measured. Asked: what the formula expects.",
-            lambda g: unlike(g.speedup, corrected(g), expected_speedup(g.alpha, g.gamma, g.c)),
+            lambda g: g.speedup,
+        ),
+        (
+            Code.BONUS_FORGOTTEN,
+            "The target's own token is missing: 1 + α + … + α^γ has γ + 1 terms.",
+            lambda g: (
+                expected_tokens(g.alpha, int(g.gamma) - 1) / (g.gamma * g.c + g.verify_over_step)
+            ),
         ),
     ),
     hints=(
@@ -193,39 +191,40 @@ CROWDED = Exercise(
     answer_name="crowded_speedup",
     draw=_draw_6_14,
     reference=crowded,
-    mistakes=(
-        Mistake(
+    mistakes=own_mistakes(
+        crowded,
+        (
             Code.BATCH_IGNORED,
             "This is the speed-up at the smallest batch. Take the cost of a pass at the largest "
             "one.",
-            lambda g: unlike(crowded(g, g.alone_verify_over_step), crowded(g)),
+            lambda g: crowded(g, g.alone_verify_over_step),
         ),
-        Mistake(
+        (
             Code.CONDITION_IGNORED,
             "You let every pass check a draft. A pass without one costs a plain step: "
             "copy_drafted · verify_over_step + (1 − copy_drafted).",
-            lambda g: unlike(g.copy_tokens / g.verify_over_step, crowded(g)),
+            lambda g: g.copy_tokens / g.verify_over_step,
         ),
-        Mistake(
+        (
             Code.VERIFY_IS_FREE,
             "These are the tokens per pass. The pass costs more than one step: divide by that.",
-            lambda g: unlike(g.copy_tokens, crowded(g)),
+            lambda g: g.copy_tokens,
         ),
-        Mistake(
+        (
             Code.ALL_ACCEPTED,
             "You counted γ + 1 tokens per pass, as if no draft were ever refused. Take what your "
             "record counted.",
-            lambda g: unlike(gain(g.gamma + 1, g.copy_drafted, g.verify_over_step), crowded(g)),
+            lambda g: gain(g.gamma + 1, g.copy_drafted, g.verify_over_step),
         ),
-        Mistake(
+        (
             Code.OTHER_QUANTITY,
             "This is the open prompt. Asked: text like the copy prompt.",
-            lambda g: unlike(gain(g.open_tokens, g.open_drafted, g.verify_over_step), crowded(g)),
+            lambda g: gain(g.open_tokens, g.open_drafted, g.verify_over_step),
         ),
-        Mistake(
+        (
             Code.INVERTED,
             "Upside down: this is how much longer it takes.",
-            lambda g: unlike(1 / crowded(g), crowded(g)),
+            lambda g: 1 / crowded(g),
         ),
     ),
     hints=(

@@ -6,13 +6,16 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from labkit.contract.codes import Code
 from labkit.contract.errors import LabkitError
-from labkit.contract.givens import Given
+from labkit.contract.givens import Given, Givens
 from labkit.contract.record import Record
+from labkit.exercises.spec import Mistake
 
 COPY, OPEN = "copy", "open"
 # The run that the formula is held to: five tokens per draft where the record has it.
 LOOKUPS = ("lookup5", "lookup2", "lookup10")
+_ROOM = 0.025  # more than twice the tolerance of these exercises
 
 
 def fact(record: Record, *path: str) -> Any:
@@ -87,7 +90,21 @@ def of_run(record: Record, run: Mapping[str, Any], key: str, label: str, unit: s
     return Given(key, number(record, key, run.get(key)), unit, label, own(record))
 
 
-def unlike(value: float, right: float, *others: float, room: float = 0.02) -> float | None:
-    """A wrong value, where these numbers tell it from the right one and from `others`."""
-    near = any(math.isclose(value, other, rel_tol=room) for other in (right, *others))
-    return None if near else value
+def own_mistakes(
+    right: Callable[[Givens], float], *rows: tuple[Code, str, Callable[[Givens], float]]
+) -> tuple[Mistake, ...]:
+    """Known mistakes on numbers that are what they are: (code, sentence, wrong value).
+
+    Where a value is too near the right one, or that of an earlier row, the mistake has no room.
+    """
+
+    def value(row: int) -> Callable[[Givens], float | None]:
+        def wrong(g: Givens) -> float | None:
+            made = rows[row][2](g)
+            others = [right(g), *(rule(g) for _, _, rule in rows[:row])]
+            near = any(math.isclose(made, other, rel_tol=_ROOM) for other in others)
+            return None if near else made
+
+        return wrong
+
+    return tuple(Mistake(code, says, value(i)) for i, (code, says, _) in enumerate(rows))
