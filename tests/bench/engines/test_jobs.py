@@ -18,6 +18,7 @@ from labkit.bench.engine.registry import ENGINES, chosen_engines, find_engine
 from labkit.bench.engine.replayed import from_recording
 from labkit.bench.engine.requests import SENTENCES, Request, mixed_requests, rounds_of
 from labkit.bench.engine.scenes import LONG, PROMPT, Prompts, long_prompt, shared_prefix, staircase
+from labkit.bench.engine.served import Remote
 from labkit.bench.engine.summary import engines_summary, load_summary
 from labkit.bench.jobs import load as load_job
 from labkit.bench.jobs.engines import run_rounds, summarise
@@ -254,3 +255,28 @@ def test_unknown_servers_are_named() -> None:
     with pytest.raises(LabkitError, match=r"Unknown server 'plan': did you mean plain\?"):
         load_job._wanted(["plan"])
     assert load_job._wanted(["vllm", "plain"]) == ["plain", "vllm"]
+
+
+def test_a_server_of_somebody_elses_is_compared_by_wall_time() -> None:
+    """Its CPU is out of sight. Where it tells no ids, its text is tokenised."""
+    with Server(fake("good")) as server:
+        remote = Remote(server.endpoint, lambda text: [ord(letter) for letter in text])
+        run = remote.run([Request(0, (3,), 2), Request(1, (9,), 2)])
+        alone = remote.run_alone([Request(1, (9,), 2)])
+    assert remote.by_wall
+    assert run.outputs == {0: [3, 4], 1: [9, 10]}
+    assert alone.outputs == {1: [9, 10]}
+    assert run.spent.wall_s > 0
+    found = measured(sequential=Toy(10, 10), url=Slow())
+    mode = found.facts["modes"]["url"]
+    # The baseline's 10 tokens per CPU-second are 5 per wall second.
+    assert mode["speedup"] == pytest.approx([4.0] * ROUNDS)
+    assert mode["cpu_rate"] == mode["rate"] == pytest.approx([20.0] * ROUNDS)
+
+
+class Slow(Toy):
+    """A mode whose CPU seconds are not seen: 20 tokens per wall second."""
+
+    def __init__(self) -> None:
+        super().__init__(40, 40)
+        self.by_wall = True
