@@ -29,7 +29,7 @@ lab:  ## set up what is missing and open JupyterLab on the course (options: LAB=
 test:  ## set up everything and run all checks and tests
 	@$(PYTHON) -m tools.setup test
 
-test-heavy:  ## what takes minutes: the wheel and the release pack, installed into bare environments
+test-heavy:  ## what takes minutes: the wheel and the release pack in bare environments, and vLLM
 	@$(PYTHON) -m tools.setup test-heavy
 
 bench:  ## how fast the sizing engine is, beside public tools
