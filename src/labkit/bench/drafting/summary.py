@@ -10,7 +10,7 @@ from labkit.contract import Record
 from labkit.contract.view import number, text_table
 
 _WIDTH = 80
-_CLOCKS = {"cpu": "CPU ms", "wall": "ms"}
+_CLOCKS = {"cpu": "CPU time", "wall": "wall time"}
 _LEGEND = (
     "α: chance that the next drafted token is kept. c: one drafted token ÷ one step.",
     "Verify: a forward over γ + 1 tokens ÷ one step. Formula: what α, γ and c promise",
@@ -20,7 +20,7 @@ _LEGEND = (
 
 def summary(record: Record) -> str:
     """Drafters on both prompts; verification in batches; then who measured, and remarks."""
-    parts = [_runs(record), *_LEGEND]
+    parts = [_runs(record), *_LEGEND, f"ms are {_CLOCKS[record.facts['clock']]}."]
     parts += [f"{name}: {found['label']}." for name, found in record.facts["drafters"].items()]
     parts += ["", _batches(record), ""]
     parts += [textwrap.fill(line, _WIDTH) for line in (record.origin(), *record.notes)]
@@ -28,9 +28,8 @@ def summary(record: Record) -> str:
 
 
 def _runs(record: Record) -> str:
-    clock = _CLOCKS[record.facts["clock"]]
     columns = ["Prompt", "Drafter", "Tokens/fwd", "α", "c", "Verify"]
-    columns += [f"{clock}/token", "Speed-up", "Formula"]
+    columns += ["ms/token", "Speed-up", "Formula"]
     rows = [
         [
             run["prompt"],
