@@ -7,7 +7,10 @@ import statistics
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from labkit.contract.record import Record, Series
+from labkit.exercises import Exercise, Facts, givens_for
 
 WEIGHTS = 134_515_008
 WINDOWS = 20
@@ -107,3 +110,14 @@ def _caches(reference: dict[str, Any]) -> dict[str, Any]:
             "perplexity": math.exp(statistics.fmean(nll)),
         }
     return caches
+
+
+def names_for(exercise: Exercise, facts: Facts, learner: str, records: dict[str, Record]) -> Any:
+    import matplotlib.pyplot as plt
+
+    class Bench:
+        def quantization(self) -> Record:
+            return records["quantization"]
+
+    g = givens_for(exercise, facts, learner=learner, records=records)
+    return {"g": g, "bench": Bench(), "plt": plt, "np": np}
