@@ -93,7 +93,7 @@ def speculation_record(
     made = runs or [
         run("plain", "copy", 0, 40, 0, None, 1.0),
         run("lookup2", "copy", 2, 15, 13, 0.0001, 2.0),
-        run("lookup5", "copy", 5, 10, 8, 0.0001, 2.7),
+        run("lookup5", "copy", 5, 10, 8, 0.0001, 2.4),
         run("lookup10", "copy", 10, 8, 6, 0.0001, 2.5),
         run("layers10", "copy", 5, 36, 36, 0.4, 0.33),
         run("int8", "copy", 5, 8, 8, 1.4, 0.7),
