@@ -50,7 +50,7 @@ def counts(model: Any, form: Format) -> dict[str, Any]:
 
     Of a model that has not run yet: INT8's first product takes the scales from the weights.
     """
-    from bitsandbytes.nn import Linear4bit, Linear8bitLt
+    from bitsandbytes.nn.modules import Linear4bit, Linear8bitLt
 
     packed = elements = 0
     for module in model.modules():
