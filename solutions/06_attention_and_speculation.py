@@ -614,7 +614,7 @@ print(speculation.origin())
 
 # %% [markdown]
 # If a curve rises before it falls, look at the times in your record: there the plain step became
-# dearer, and the pass hardly did. Small batches use a CPU's matrix units badly (Lab 01).
+# dearer, and the pass hardly did.
 #
 # A GPU has far more compute per byte than your CPU (Lab 01: compare the ridge points), so there the
 # curve falls later. It falls all the same. That is why engines can switch speculation off when the
