@@ -57,8 +57,9 @@ def test_vllm_says_the_same_and_is_faster_only_in_company() -> None:
 def test_vllm_under_load() -> None:
     record = bench.load(quick=True, servers=["vllm"])
     facts = record.facts
-    four = facts["staircase"]["vllm"]["levels"]["4"]["ttft_ms"]
-    assert four[-1] < 3 * four[0]  # no staircase
+    four = facts["staircase"]["vllm"]["levels"]["4"]
+    # No staircase: on one, the last of four waits three quarters of its time for the others.
+    assert four["ttft_ms"][-1] < 0.6 * four["e2e_ms"][-1]
     prefix, chunked = facts["prefix"]["vllm"], facts["chunked"]["vllm"]
     assert prefix["warm_ms"][0] < 0.5 * prefix["cold_ms"][0]
     assert chunked["chunked"]["worst_ms"][0] < chunked["whole"]["worst_ms"][0]
