@@ -210,7 +210,8 @@ def test_a_loader_that_needs_less_host_memory_opens_a_machine(capsys):
     assert best["host_memory_bytes"]["needed"] <= best["host_memory_bytes"]["there"]
 
 
-def test_the_users_own_rates_become_ways_to_pay(tmp_path, capsys):
+def test_the_users_own_rates_become_ways_to_pay(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     file = tmp_path / "rates.csv"
     file.write_text(
         "option,subject,value,unit,source,as_of,region,label\n"
