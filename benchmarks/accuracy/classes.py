@@ -14,7 +14,7 @@ from labkit.sizing.efficiency import (
 
 WORDS = {
     "compiled": "serving engines with CUDA graphs or compiled programs",
-    "launched": "serving engines that launch kernels one by one (TGI 1, ExLlama)",
+    "launched": "serving engines that launch kernels one by one (TGI 1, AutoAWQ)",
     "eager": "eager transformers",
     "llama.cpp": "llama.cpp",
     "neuron": "Neuron",

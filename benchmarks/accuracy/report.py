@@ -97,7 +97,7 @@ def _by_class(scored: Sequence[Scored], timed: Sequence[Scored]) -> str:
     return (
         "Times and rates; memory only in the first table. Engines: `compiled` replay CUDA graphs "
         "or compiled programs (vLLM, TensorRT-LLM, LMDeploy, TGI 2, gpt-fast), `launched` start "
-        "kernels one by one (TGI 1, ExLlama), `eager` is transformers.\n\n" + "\n".join(texts)
+        "kernels one by one (TGI 1, AutoAWQ), `eager` is transformers.\n\n" + "\n".join(texts)
     )
 
 

@@ -24,7 +24,11 @@ class Goal:
 
 
 GOALS = (
-    Goal("TPOT at batch 1, one GPU", 0.20, lambda r: r.quantity == TPOT_ONE and r.devices == 1),
+    Goal(
+        "TPOT at batch 1, one GPU",
+        0.20,
+        lambda r: r.quantity == TPOT_ONE and r.devices == 1 and r.hardware not in ("cpu", "neuron"),
+    ),
     Goal("batch > 1 (throughput and TPOT)", 0.30, lambda r: r.quantity in (THROUGHPUT, TPOT_MANY)),
     Goal("TTFT", 0.35, lambda r: r.quantity == TTFT),
     Goal(

@@ -104,9 +104,9 @@ def test_a_calibration_survives_its_file_and_changes_the_estimate(found):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "not a calibration"),
-        ("[]", "not a calibration"),
-        ('{"values": {"compiled.mbu": "x"}, "spreads": []}', "not a calibration"),
+        ("{", "not a calibration that"),
+        ("[]", "not a calibration that"),
+        ('{"values": {"compiled.mbu": "x"}, "spreads": []}', "not a calibration that"),
         ('{"values": {"compiled.speed": 1.0}, "spreads": []}', "compiled.speed"),
     ],
 )

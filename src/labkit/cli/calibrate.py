@@ -19,7 +19,8 @@ FEWEST_ROWS = 8
 
 def calibrate(
     file: Annotated[
-        Path, typer.Argument(help="Measured runs as CSV, in the columns of docs/accuracy.md.")
+        Path,
+        typer.Argument(help="Measured runs as CSV, in the columns that `labkit validate` reads."),
     ],
     out: Annotated[
         Path | None,
@@ -36,9 +37,13 @@ def calibrate(
     from labkit.sizing.calibration_text import as_json
     from labkit.sizing.validate.result import Unsupported
     from labkit.sizing.validate.runs import read_run
+    from labkit.sizing.validate.schema import schema_of
 
+    table = read_csv(file)
+    if schema_of(table.columns) != "measurements":
+        fail(f"{file} holds memory logs; calibrating needs measured times or rates.")
     runs, reasons = [], []
-    for row in read_csv(file).rows:
+    for row in table.rows:
         try:
             runs.append(read_run(row))
         except Unsupported as why:

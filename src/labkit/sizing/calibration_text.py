@@ -86,7 +86,9 @@ def from_json(text: str) -> Tuning:
                 float(entry["low"]), float(entry["high"]), "fit", int(entry["rows"])
             )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise SizingError(f"That is not a calibration of labkit: {error}.") from None
+        raise SizingError(
+            f"That is not a calibration that `labkit calibrate --out` wrote ({error})."
+        ) from None
     unknown = sorted(set(values) - set(PRIORS))
     if unknown:
         raise SizingError(f"The calibration names the unknown parameter {unknown[0]!r}.")

@@ -74,7 +74,7 @@ _RULES = (
         layer_split=True,
     ),
     # A loop of its own in C++ around few, large kernels: little host time.
-    _rule(r"exllama|tabbyapi", "transformers", "compiled", layer_split=True),
+    _rule(r"exllama|tabbyapi", "transformers", "compiled", layer_split=True, untried=True),
     _rule(r"ipex|openvino|intel extension", "transformers", cpu_variant="cpu"),
     _rule(r"auto-?awq|\bawq gemm\b", "transformers", "launched", cpu_variant="cpu"),
     _rule(r"auto-?gptq|gptq-?model", "transformers", cpu_variant="cpu"),
