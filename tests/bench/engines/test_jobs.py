@@ -111,6 +111,28 @@ def test_ratios_are_paired_and_useful_tokens_count() -> None:
     assert set(found.cpu_share) <= set(BENCHES["engines"].indicative)
 
 
+class Slowing(Toy):
+    """A mode on a machine that gets slower with everything that is served on it, by whomever."""
+
+    def __init__(self, pace: float, alone: float, served: list[int]) -> None:
+        super().__init__(pace, alone)
+        self._served = served
+
+    def _at(self, pace: float, requests: Sequence[Request]) -> Run:
+        self._served += [r.id for r in requests]
+        return super()._at(pace / (1 + len(self._served) / 100), requests)
+
+
+def test_at_concurrency_1_a_request_meets_all_modes_on_the_same_machine() -> None:
+    served: list[int] = []
+    modes = {"sequential": Slowing(10, 10, served), "continuous": Slowing(30, 11, served)}
+    found = measured(**modes)
+    assert len(served) > 150  # by the end it took more than twice as long
+    assert found.facts["modes"]["continuous"]["alone"] == pytest.approx([1.1] * ROUNDS, rel=0.02)
+    total = sum(r.output_tokens for r in mixed_requests(32, WORDS))
+    assert found.facts["modes"]["sequential"]["positions"] == total  # still each request once
+
+
 def test_a_fast_engine_that_says_something_else_does_not_count() -> None:
     """The attack: answer quickly with anything."""
     found = measured(sequential=Toy(10, 10), continuous=Toy(90, 90, wrong_from=3))

@@ -58,7 +58,7 @@ def measure(session: Session) -> Measured:
         (QUICK_COUNT, QUICK_ROUNDS, QUICK_SLOTS) if session.quick else (COUNT, ROUNDS, SLOTS)
     )
     here = [engine for engine in engines if engine.id not in missing]
-    session.steps.total = session.steps.begun + 1 + rounds * len(here)
+    session.steps.total = session.steps.begun + 1 + rounds * (1 + len(here))
     session.say("loading SmolLM2-135M in FP32")
     model, tokenizer = load(weights.folder, session.device)
     bench = Workbench(
@@ -114,7 +114,9 @@ def run_rounds(
 ) -> list[Tally]:
     """Every mode in every round; `groups` are the baseline's shares, one per round.
 
-    The order turns around from round to round, so that no mode is always first.
+    Concurrency 1 comes first, request by request: each mode serves it right after the other, since
+    a ratio of two is only as steady as the machine is between them. The order turns around from
+    round to round, so that no mode is always first.
     """
     everything = sorted((r for group in groups for r in group), key=lambda request: request.id)
     tallies = {e.id: Tally(e, modes[e.id].by_wall) for e in engines}
@@ -122,36 +124,58 @@ def run_rounds(
     for engine in engines:
         modes[engine.id].run(warm)
     for number, group in enumerate(groups):
-        alone: dict[str, Run] = {}
-        order = engines if number % 2 == 0 else list(reversed(engines))
+        few, rest = group[:_ALONE], group[_ALONE:]
+        order = list(engines) if number % 2 == 0 else list(reversed(engines))
+        round_of = f"round {number + 1} of {len(groups)}"
+        session.say(f"{round_of}: {len(few)} requests at concurrency 1")
+        alone = alone_in_turn([e.id for e in order if e.id not in _NEVER_ALONE], modes, few)
         for engine in order:
-            session.say(f"round {number + 1} of {len(groups)}: {engine.label}")
+            session.say(f"{round_of}: {engine.label}")
             mode, tally = modes[engine.id], tallies[engine.id]
-            tally.runs.append(mode.run(group if engine.id == BASELINE else everything))
-            if engine.id not in (BASELINE, *_NEVER_ALONE):
-                alone[engine.id] = mode.run_alone(group[:_ALONE])
+            if engine.id == BASELINE:
+                tally.runs.append(joined(alone[BASELINE], mode.run(rest)))
+            else:
+                tally.runs.append(mode.run(everything))
             tally.peak_bytes = max(tally.peak_bytes, mode.memory_bytes())
-        _compare(tallies, alone, group[:_ALONE], wall=session.device != "cpu")
+        _compare(tallies, alone, wall=session.device != "cpu")
     return list(tallies.values())
 
 
-def _compare(
-    tallies: Mapping[str, Tally], alone: Mapping[str, Run], few: Sequence[Request], *, wall: bool
-) -> None:
+def alone_in_turn(
+    names: Sequence[str], modes: Mapping[str, Mode], requests: Sequence[Request]
+) -> dict[str, Run]:
+    """Each request through every mode before the next one, at concurrency 1."""
+    found: dict[str, Run] = {}
+    for request in requests:
+        for name in names:
+            run = modes[name].run_alone([request])
+            found[name] = joined(found[name], run) if name in found else run
+    return found
+
+
+def joined(first: Run, second: Run) -> Run:
+    """Two runs of one mode, of different requests, as one."""
+    return Run(
+        {**first.outputs, **second.outputs},
+        Spent(
+            first.spent.cpu_s + second.spent.cpu_s,
+            first.spent.wall_s + second.spent.wall_s,
+        ),
+        {**first.each, **second.each},
+    )
+
+
+def _compare(tallies: Mapping[str, Tally], alone: Mapping[str, Run], *, wall: bool) -> None:
     """The ratios of the round that has just ended."""
-    base = tallies[BASELINE].runs[-1]
     for name, tally in tallies.items():
         if name == BASELINE:
             continue
         by_wall = wall or tally.by_wall
-        tally.speedup.append(rate(tally.runs[-1], wall=by_wall) / rate(base, wall=by_wall))
+        base = rate(tallies[BASELINE].runs[-1], wall=by_wall)
+        tally.speedup.append(rate(tally.runs[-1], wall=by_wall) / base)
         if name in alone:
-            took = [base.each[request.id] for request in few]
-            one = Run(
-                {request.id: base.outputs[request.id] for request in few},
-                Spent(sum(t.cpu_s for t in took), sum(t.wall_s for t in took)),
-            )
-            tally.alone.append(rate(alone[name], wall=by_wall) / rate(one, wall=by_wall))
+            one = rate(alone[BASELINE], wall=by_wall)
+            tally.alone.append(rate(alone[name], wall=by_wall) / one)
 
 
 def rate(run: Run, *, wall: bool) -> float:
