@@ -193,11 +193,19 @@ def test_a_loser_that_is_known(chat):
 def test_the_nearest_miss_of_every_instance_without_a_deployment(chat):
     placed = {d.setup.instance for d in chat.deployments}
     names = [loser.setup.instance for loser in chat.nearest]
-    assert names == sorted({i.name for i in CATALOG.instances()} - placed)
+    assert sorted(names) == sorted({i.name for i in CATALOG.instances()} - placed)
     for loser in chat.nearest[::9]:
-        worst = max(miss.over for miss in loser.misses)
         others = [x for x in chat.losers if x.setup.instance == loser.setup.instance]
-        assert worst == min(max(miss.over for miss in x.misses) for x in others)
+        assert loser.distance == min(x.distance for x in others)
+
+
+def test_what_runs_and_is_too_slow_is_nearer_than_what_does_not_run(chat):
+    """The first answer to "what almost did it?" is never a set-up that cannot start."""
+    runs = [not any(miss.code in BLOCKING for miss in loser.misses) for loser in chat.nearest]
+    assert {True, False} == set(runs)
+    assert runs == sorted(runs, reverse=True)
+    over = [loser.miss.over for loser, running in zip(chat.nearest, runs, strict=True) if running]
+    assert over == sorted(over)
 
 
 def test_without_a_rate_one_instance_is_priced_at_full_load():

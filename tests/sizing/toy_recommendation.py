@@ -13,6 +13,7 @@ from labkit.catalog import Catalog, ModelSpec
 from labkit.sizing import SLO, Workload, estimate
 from labkit.sizing.bands import Band
 from labkit.sizing.estimate import Estimate
+from labkit.sizing.recommend import nearest
 from labkit.sizing.recommendation import Deployment, Fleet, Loser, Miss, Recommendation, Setup
 
 WORKLOAD = Workload(512, 256, 10.0, SLO(ttft_ms=2000, tpot_ms=100))
@@ -72,8 +73,9 @@ def recommendation(
         if deployment.e2e_ms.mid < fastest:
             front.append(deployment)
             fastest = deployment.e2e_ms.mid
+    missed = nearest(LOSERS, {deployment.setup.instance for deployment in ranked})
     return Recommendation(
-        spec, workload, price_kind, "us-east-1", tuple(ranked), tuple(front), LOSERS, LOSERS
+        spec, workload, price_kind, "us-east-1", tuple(ranked), tuple(front), LOSERS, missed
     )
 
 

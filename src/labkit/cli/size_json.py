@@ -9,7 +9,6 @@ from typing import Any
 from labkit.catalog.specs import Price
 from labkit.sizing.bands import Band
 from labkit.sizing.dossier import Dossier, Winner
-from labkit.sizing.dossier.words import nearest_misses
 from labkit.sizing.inputs import Workload
 from labkit.sizing.quota import Quota
 from labkit.sizing.recommendation import Deployment, Loser, Miss, Setup
@@ -47,7 +46,7 @@ def as_dict(dossier: Dossier, *, every: bool) -> dict[str, Any]:
             }
             for reason in dossier.reasons
         ],
-        "nearest": [_loser(loser) for loser in nearest_misses(recommendation)],
+        "nearest": [_loser(loser) for loser in recommendation.nearest],
         "best": _best(dossier.winner, on),
     }
     if every:

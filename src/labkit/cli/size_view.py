@@ -33,7 +33,7 @@ def render(dossier: Dossier, out: Console, *, top: int, every: bool) -> None:
     if dossier.reasons:
         out.print(_reasons(dossier))
     if every or winner is None:
-        nearest = words.nearest_misses(recommendation)
+        nearest = recommendation.nearest
         if nearest:
             out.print(_misses(nearest if every else nearest[:top], len(nearest)))
     if winner is not None:

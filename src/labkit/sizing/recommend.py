@@ -169,20 +169,13 @@ def tensor_parallel_choices(device: Device) -> tuple[int, ...]:
 
 
 def nearest(losers: Iterable[Loser], placed: set[str]) -> tuple[Loser, ...]:
-    """For each instance type not in `placed` the loser that missed by least, by name.
-
-    A loser is as far away as the worst of its misses; a reason without a number counts as the
-    furthest, and of several such the one with the fewest reasons is the nearest.
-    """
-    best: dict[str, tuple[tuple[float, int], Loser]] = {}
+    """For each instance type not in `placed` its nearest loser; the nearest of all comes first."""
+    best: dict[str, Loser] = {}
     for loser in losers:
         name = loser.setup.instance
-        if name in placed:
-            continue
-        distance = (max(miss.over for miss in loser.misses), len(loser.misses))
-        if name not in best or distance < best[name][0]:
-            best[name] = (distance, loser)
-    return tuple(best[name][1] for name in sorted(best))
+        if name not in placed and (name not in best or loser.distance < best[name].distance):
+            best[name] = loser
+    return tuple(sorted(best.values(), key=lambda x: (x.distance, x.setup.instance)))
 
 
 def _check(

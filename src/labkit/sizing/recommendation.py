@@ -12,7 +12,7 @@ from math import inf
 from labkit.catalog.specs import Instance, ModelSpec, Price
 from labkit.sizing.bands import Band
 from labkit.sizing.inputs import EngineConfig, Workload
-from labkit.sizing.refusal import RefusalCode
+from labkit.sizing.refusal_codes import BLOCKING, RefusalCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,16 @@ class Loser:
     def code(self) -> RefusalCode:
         """The code of `miss`."""
         return self.miss.code
+
+    @property
+    def distance(self) -> tuple[bool, float, int]:
+        """For ordering, the nearest first: does not run at all, missed by how much, reasons.
+
+        What runs and is too slow or has no price is nearer than what does not run: there nobody
+        knows how slow it would be. A reason without a number counts as the furthest.
+        """
+        blocked = any(miss.code in BLOCKING for miss in self.misses)
+        return blocked, self.miss.over, len(self.misses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +159,7 @@ class Recommendation:
     other deployment is both cheaper and faster. Its members need not stand in `deployments`,
     which has each set-up once, at its largest batch. latency: "e2e", "tpot" or "ttft".
     losers: every set-up that was refused. nearest: for each instance type without a deployment,
-    the loser that came closest, by instance name.
+    the loser that came closest, by `Loser.distance` and name.
     """
 
     model: ModelSpec

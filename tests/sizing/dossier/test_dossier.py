@@ -14,10 +14,7 @@ from labkit.contract.view import number
 from labkit.sizing import SLO, Workload, explain
 from labkit.sizing.dossier import document_of, dossier_of, html, markdown
 from labkit.sizing.dossier.risks import risks
-from labkit.sizing.dossier.words import nearest_misses
-from labkit.sizing.recommendation import Loser, Miss
-from labkit.sizing.refusal_codes import RefusalCode
-from tests.sizing.toy_recommendation import LOSERS, WORKLOAD, nothing, recommendation
+from tests.sizing.toy_recommendation import WORKLOAD, nothing, recommendation
 
 TODAY = date(2026, 11, 30)
 FOUND = recommendation()
@@ -157,12 +154,10 @@ def test_nothing_holds_still_makes_a_page():
 
 
 def test_what_runs_too_slowly_is_nearer_than_what_does_not_run():
-    names = [loser.setup.instance for loser in nearest_misses(nothing())]
+    names = [loser.setup.instance for loser in nothing().nearest]
     assert names == ["inf2.xlarge", "g4dn.xlarge", "p3.2xlarge"]
-    placed = {deployment.setup.instance for deployment in FOUND.deployments}
-    other = Loser(FOUND.deployments[0].setup, 1, (Miss(RefusalCode.SLO_TTFT, "x.", 2, 1, "ms", 2),))
-    found = nearest_misses(replace(FOUND, losers=(*LOSERS, other)))
-    assert not placed & {loser.setup.instance for loser in found}
+    page = markdown(document_of(dossier_of(nothing(), on=TODAY, plan=True)))
+    assert "The nearest is inf2.xlarge" in page
 
 
 def test_reasons_are_counted_by_code():

@@ -139,7 +139,7 @@ def _why_not(dossier: Dossier, top: int) -> Iterator[Block]:
             ),
             numeric=(1, 2),
         )
-    nearest = words.nearest_misses(dossier.recommendation)
+    nearest = dossier.recommendation.nearest
     if nearest:
         yield Table(
             "Instance types without a deployment, the nearest miss first"

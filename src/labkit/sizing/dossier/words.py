@@ -13,8 +13,7 @@ from labkit.sizing.inputs import SLO, Workload
 from labkit.sizing.lengths import Lengths
 from labkit.sizing.loading import GP3_LEAST_MIB
 from labkit.sizing.money import usd
-from labkit.sizing.recommendation import Deployment, Loser, Recommendation, Setup
-from labkit.sizing.refusal_codes import BLOCKING
+from labkit.sizing.recommendation import Deployment, Recommendation, Setup
 
 LOAD_SOURCES = {
     "ebs": f"gp3 volume at {GP3_LEAST_MIB:,.0f} MiB/s",
@@ -94,30 +93,10 @@ def answer(dossier: Dossier) -> tuple[str, str]:
 
 def _nothing(recommendation: Recommendation) -> tuple[str, str]:
     first = f"Nothing holds this: {recommendation.considered:,} set-ups were looked at."
-    nearest = nearest_misses(recommendation)
-    if not nearest:
+    if not recommendation.nearest:
         return first, "No instance type came near it."
-    return first, f"The nearest is {setup_name(nearest[0].setup)}. {nearest[0].miss.detail}"
-
-
-def nearest_misses(recommendation: Recommendation) -> list[Loser]:
-    """The nearest miss of each instance type without a deployment, the smallest first.
-
-    What runs and is too slow or has no price is nearer than what does not run: there nobody knows
-    how slow it would be.
-    """
-    placed = {deployment.setup.instance for deployment in recommendation.deployments}
-    best: dict[str, Loser] = {}
-    for loser in recommendation.losers:
-        name = loser.setup.instance
-        if name not in placed and (name not in best or _distance(loser) < _distance(best[name])):
-            best[name] = loser
-    return sorted(best.values(), key=lambda loser: (*_distance(loser), loser.setup.instance))
-
-
-def _distance(loser: Loser) -> tuple[bool, float, int]:
-    blocked = any(miss.code in BLOCKING for miss in loser.misses)
-    return blocked, loser.miss.over, len(loser.misses)
+    nearest = recommendation.nearest[0]
+    return first, f"The nearest is {setup_name(nearest.setup)}. {nearest.miss.detail}"
 
 
 def instances(deployment: Deployment, count: int | None = None) -> str:
