@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,14 @@ def test_an_option_is_a_prediction_without_a_factor(workspace: Path) -> None:
     right = CHOICE.reference(None)
     assert f"You predicted b and found {right} instead." in lab.check("1.4", right).next
     assert f"1.4: you said b, 40 % sure; found {right}: no." in words(lab.progress())
+
+
+def test_an_ungraded_lab_that_asks_for_no_prediction_does_not_miss_one(workspace: Path) -> None:
+    ungraded = replace(PERCENT, points=0)
+    lab = open_lab(workspace, ungraded)
+    assert "prediction" not in words(lab.progress()).lower()
+    lab.predict("1.7", 50, confidence=60)
+    assert "1.7: you said 50 %" in words(lab.progress())
 
 
 def test_the_end_of_a_lab_shows_each_prediction_against_what_was_found(workspace: Path) -> None:

@@ -146,8 +146,13 @@ def line(exercise: Exercise, standing: Standing) -> str:
 def report(
     exercises: Mapping[str, Exercise], standings: Mapping[str, Standing], found: Calibration
 ) -> Iterator[Card | Table]:
-    """This lab's predictions against what was found; calibration over all labs, once it speaks."""
+    """This lab's predictions against what was found; calibration over all labs, once it speaks.
+
+    Nothing where none was made in an ungraded lab: the preflight asks for none.
+    """
     lines = [said for e in exercises.values() if (said := line(e, standings.get(e.id, NEW)))]
+    if not lines and not any(e.points for e in exercises.values()):
+        return
     if not lines:
         lines = ["You made none in this lab. They count before the first answer."]
     if found.missing:
