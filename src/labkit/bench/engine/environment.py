@@ -37,7 +37,8 @@ class EnvironmentSpec:
     """One build of an engine.
 
     `torch` is installed by itself first, where it is not in the lock. Sizes in bytes: `disk` when
-    it stands, `download` on the way. `check` is what must run in it before it counts.
+    it stands, `download` on the way. `newest_python`: the last one for which every locked package
+    has a wheel. `check` is what must run in it before it counts.
     """
 
     engine: str
@@ -47,6 +48,7 @@ class EnvironmentSpec:
     disk: int
     download: int
     minutes: str
+    newest_python: tuple[int, int]
     check: str
 
     @property
@@ -78,6 +80,7 @@ SPECS = (
         disk=3_600_000_000,
         download=1_300_000_000,
         minutes="5 to 10",
+        newest_python=(3, 14),
         check=_CHECK,
     ),
     EnvironmentSpec(
@@ -88,6 +91,7 @@ SPECS = (
         disk=12_000_000_000,
         download=6_000_000_000,
         minutes="10 to 20",
+        newest_python=(3, 12),
         check=_CHECK,
     ),
 )
@@ -113,7 +117,8 @@ class Installed:
 def spec_for(engine: str) -> EnvironmentSpec:
     """The build for this machine: with CUDA where there is an NVIDIA GPU.
 
-    Raises UnknownNameError, and EngineUnavailable on a system the engine has no build for.
+    Raises UnknownNameError, and EngineUnavailable on a system or a Python that the engine has no
+    build for.
     """
     if engine not in NAMES:
         raise UnknownNameError("engine", engine, NAMES, "Others need no installing.")
@@ -122,7 +127,19 @@ def spec_for(engine: str) -> EnvironmentSpec:
             f"{engine} has no build for {platform.system()} on {platform.machine()}: use the "
             "recording (replay=True), or name a server of yours with bench.engines(url=…)."
         )
-    return next(spec for spec in SPECS if spec.engine == engine and spec.gpu == has_gpu())
+    spec = next(spec for spec in SPECS if spec.engine == engine and spec.gpu == has_gpu())
+    if _running() > spec.newest_python:
+        newest, here = (f"{major}.{minor}" for major, minor in (spec.newest_python, _running()))
+        raise EngineUnavailable(
+            f"{spec.package} {spec.version} has no build for Python {here}: set labkit up with "
+            f"Python {newest} or older (`make lab PYTHON=python{newest}`), or use the recording "
+            "(replay=True)."
+        )
+    return spec
+
+
+def _running() -> tuple[int, int]:
+    return sys.version_info[0], sys.version_info[1]
 
 
 def find_environment(engine: str) -> Installed | None:
