@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 from datetime import date, timedelta
+from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labkit.catalog import Catalog, checks, snapshots
 from labkit.catalog.checks import facts, stale_facts, unsourced
+from labkit.catalog.interruptions import interruptions
 
 CATALOG = Catalog.load("2026-11-30")
 
@@ -20,6 +22,7 @@ def test_everything_shipped_is_sourced():
             len(CATALOG.cpus()),
             len(CATALOG.instances()),
             len(list(CATALOG.prices())),
+            len(interruptions(CATALOG.snapshot)),
             len(CATALOG.models()),
         )
     )
@@ -46,11 +49,17 @@ def test_a_row_without_any_source_is_found(monkeypatch):
     assert [f.name for f in unsourced(fresh)] == ["T4"]
 
 
-def test_prices_expire_and_silicon_does_not():
+def test_every_table_of_the_snapshot_is_looked_at():
+    data = Path(snapshots.__file__).parent / "data" / CATALOG.snapshot
+    tables = {path.stem for path in data.iterdir()}
+    assert {fact.table for fact in facts(CATALOG)} == tables - {"sources"}
+
+
+def test_prices_and_interruptions_expire_and_silicon_does_not():
     assert stale_facts(CATALOG, date(2020, 1, 1)) == []
     late = stale_facts(CATALOG, date(2030, 1, 1))
-    assert {f.table for f in late} == {"prices"}
-    assert len(late) == len(list(CATALOG.prices()))
+    assert {f.table for f in late} == {"prices", "interruptions"}
+    assert len(late) == len(list(CATALOG.prices())) + len(interruptions(CATALOG.snapshot))
 
 
 @settings(deadline=None, max_examples=40)

@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from labkit.catalog import Catalog
+from labkit.catalog.interruptions import interruptions
 from labkit.cli.main import main
 
 TABLES = ["instances", "accelerators", "cpus", "models", "prices", "formats"]
@@ -132,11 +134,14 @@ def test_check_lists_and_strict_fails(run):
     code, out, _ = run("check", "--on", "2027-06-01")
     assert code == 0
     assert "0 without a source." in out
-    assert "277 stale:" in out
+    catalog = Catalog.load()
+    expired = len(list(catalog.prices())) + len(interruptions(catalog.snapshot))
+    assert f"{expired} stale:" in out
+    assert "interruption us-east-1: " in out
     assert run("check", "--strict", "--on", "2027-06-01")[0] == 1
     assert run("check", "--strict", "--on", "2025-01-26")[0] == 0
     _, out, _ = run("check", "--json", "--on", "2027-06-01")
     report = json.loads(out)
     assert report["unsourced"] == []
-    assert len(report["stale"]) == 277
+    assert len(report["stale"]) == expired
     assert report["stale"][0]["provenance"]["expires"] == "2025-04-26"

@@ -11,6 +11,7 @@ from datetime import date
 
 from labkit.catalog import snapshots
 from labkit.catalog.catalog import Catalog
+from labkit.catalog.interruptions import interruptions
 from labkit.catalog.specs import Provenance
 
 
@@ -33,6 +34,8 @@ def facts(catalog: Catalog) -> Iterator[Fact]:
         yield Fact("instances", instance.name, instance.provenance)
     for name, price in catalog.prices():
         yield Fact("prices", f"{name} {price.kind} {price.region}", price.provenance)
+    for (name, region), band in interruptions(catalog.snapshot).items():
+        yield Fact("interruptions", f"{name} interruption {region}", band.provenance)
     for model in catalog.models():
         yield Fact("models", model.name, model.provenance)
 

@@ -175,7 +175,7 @@ def _overview(catalog: Catalog, day: date, json: bool) -> None:
     out.print(f"Catalogue snapshot {catalog.snapshot}, {(day - _dated(catalog)).days} days old.")
     for name, count in counts.items():
         out.print(f"  {name:<13} {count:>4}   labkit catalog show {name}")
-    out.print(f"{stale} prices are stale on {day}: labkit catalog check")
+    out.print(f"{stale} facts are stale on {day}: labkit catalog check")
 
 
 def _dated(catalog: Catalog) -> date:
