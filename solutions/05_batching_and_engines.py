@@ -49,7 +49,7 @@ lab = Lab("05")
 # %% [markdown]
 # ## Who sits in the batch?
 #
-# Five words, in the sense in which vLLM uses them:
+# Five words first. The names in code, like `max_num_seqs`, are vLLM's own.
 #
 # - a **request** is one prompt, and the answer to it
 # - a **step** is one pass through the model: every request in the batch gets one token
@@ -58,8 +58,8 @@ lab = Lab("05")
 #   one token per step.
 # - the **queue** holds the requests that have no slot yet
 #
-# Below the knee of the roofline (Lab 01) a step takes about as long with one request as with
-# sixteen. So count steps: fewer steps for the same tokens is more throughput.
+# Left of the ridge point (Lab 01) a step takes about as long with one request as with sixteen.
+# So count steps: fewer steps for the same tokens is more throughput.
 #
 # The difficulty is that answers have different lengths, and that nobody knows them beforehand.
 
@@ -142,9 +142,16 @@ for words, lengths in (
 # %% [markdown]
 # The mean is 128 tokens in all three. Only the spread differs.
 #
-# Guess before you look at the figure below: **with five slots, and chats of which many are short
-# and a few very long, by which factor does continuous batching win?** Say how sure you are to be
-# within a factor of 1.25 (10 = a guess, 100 = certain). Nobody grades this.
+# Exercise 5.10 has drawn a queue for you. This is how long its answers get, and how many slots
+# there are:
+
+# %% id="your-queue"
+lab.given("5.10")
+
+# %% [markdown]
+# Guess before you look at the figure below: **by which factor does continuous batching win with
+# this queue?** Say how sure you are to be within a factor of 1.25 (10 = a guess, 100 = certain).
+# Nobody grades this.
 
 # %% predict 5.10 value=1.5 confidence=30
 
@@ -228,8 +235,9 @@ for row in published_gains():
 #
 # - **More slots.** Reserving the longest sequence for everybody leaves a handful of slots; paging
 #   leaves dozens. Each step then carries more requests.
-# - **Another engine.** The 23 compares a compiled engine with a Python loop. The same post gives 4
-#   for a compiled engine that batches *statically*.
+# - **Another engine.** The 23 compares an engine whose GPU code was written for serving with the
+#   plain loop of transformers. The same post gives 4 for another such engine that batches
+#   *statically*.
 # - **Unequal prompts.** Orca's baseline reads what is longer than the shortest prompt token by
 #   token.
 # - **The point of measurement.** "At equal latency" means that each side runs at another load.
@@ -366,6 +374,8 @@ for slots, blocks in ((4, 840), (16, 840), (16, 60)):
 # A speed-up counts only if the answers are the same: all modes decode greedily, and at least 95 %
 # of the positions must agree with `generate`. Tokens are counted per **CPU-second**, so a busy
 # neighbour hardly matters (on a GPU per second of the clock on the wall). Padding is not a token.
+# In the table, *÷ sequential* is a speed-up, and *concurrency 1* the engine with one request at a
+# time.
 #
 # It takes some minutes. In a hurry: `engines = bench.engines(replay=True)`.
 
@@ -378,7 +388,7 @@ modes = {name: m for name, m in engines.facts["modes"].items() if m["speedup"]}
 fig, ax = plt.subplots(figsize=(8, 0.5 * len(modes) + 1.4))
 for row, mode in enumerate(modes.values()):
     middle = statistics.median(mode["speedup"])
-    hatch = "//" if mode["origin"] else ""
+    hatch = "//" if mode["origin"] or not engines.live else ""
     ax.barh(row, middle, color="#54aeff", hatch=hatch, edgecolor="white")
     ax.plot(mode["speedup"], [row] * len(mode["speedup"]), "k|", ms=12)
     ax.text(max(mode["speedup"]), row, f"   {middle:.2f}", va="center")
@@ -401,9 +411,9 @@ for name, why in engines.facts["missing"].items():
     print(f"{name}: {why}")
 
 # %% [markdown]
-# Hatched bars are replayed from a recording of another machine. The difference between static and
-# continuous is the holes of 5.1, and the padding. The difference between one continuous engine and
-# another is how much work stands around each step.
+# Hatched bars were not measured here: they are replayed from a recording of another machine. The
+# difference between static and continuous is the holes of 5.1, and the padding. The difference
+# between one continuous engine and another is how much work stands around each step.
 
 # %% exercise 5.8
 
@@ -450,7 +460,8 @@ load
 # %% exercise 5.13
 
 # %% [markdown]
-# And this is what was measured: each bar is one user, from sending to the first token.
+# And this is what was measured: each bar is one user, from sending to the first token. Is your
+# prediction off by more than a tenth? Then something else was running: *alone* is a single request.
 
 # %% id="staircase"
 servers = load.facts["staircase"]
@@ -525,7 +536,8 @@ fig.tight_layout()
 #   the ratio of the two, so it comes from the spread of the lengths.
 # - Paging makes slots: it reserves nothing. A published ratio is usually slots, engine and lengths
 #   in one number. Ask for its conditions.
-# - With one user there is nothing to share, and an engine gains little over a plain loop.
+# - With one user there is nothing to share. What an engine still gains is its faster code, so ask
+#   for whom a speed-up was measured.
 # - An interval needs pairs, and at least five of them. One run is an anecdote.
 # - TTFT waits in the queue; ITL is disturbed by other people's prompts. Queue: more slots. Shared
 #   prompts: prefix caching. Spikes: chunked prefill.

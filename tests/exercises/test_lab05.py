@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import matplotlib as mpl
@@ -12,8 +13,10 @@ from hypothesis import given as drawn_by
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from labkit.contract import Code
 from labkit.exercises import Facts, givens_for, load
 from labkit.exercises.lab05_batching import queue, variance
+from labkit.exercises.spec import Draw
 from labkit.sizing import EngineConfig, kv_bytes_per_token, prefill_floor_seconds
 from labkit.sizing import resident_weight_bytes as weight_bytes
 from labkit.sizing.lengths import parse_lengths
@@ -27,6 +30,7 @@ from labkit.sizing.simulation import (
     Traffic,
     simulate,
 )
+from tests.exercises.batching_records import made_givens
 
 mpl.use("Agg")
 LAB = load("05")
@@ -103,3 +107,25 @@ def test_the_gain_is_the_simulators_at_the_size_that_the_statement_names(
         for scheduler in (StaticBatching(slots), ContinuousBatching(slots))
     )
     assert continuous / static == pytest.approx(variance.gain(lengths, slots), rel=0.015)
+
+
+def test_the_labs_own_slots_are_told_from_the_learners_and_from_twice_those() -> None:
+    mistake = next(m for m in variance.GAIN.mistakes if m.code is Code.AS_PRINTED)
+    seen = {}
+    for law in variance.LAWS:
+        lengths = parse_lengths(law)
+        for slots in variance.SLOTS:
+            seen[law, slots] = mistake.value(made_givens("5.10", outputs=law, slots=slots))
+            if seen[law, slots] is not None:
+                assert seen[law, slots] == pytest.approx(variance.gain(lengths, variance.SHOWN))
+    assert not any(seen[law, 4] for law in variance.LAWS)
+    assert sum(made is not None for made in seen.values()) >= len(seen) // 3
+
+
+def test_the_vocabulary_tables_are_no_part_of_the_layers(facts: Facts) -> None:
+    g, params = givens_for(LAB["5.5"], facts, learner="a"), facts.model("llama-3-8b").params
+    assert g.params_layers + g.params_head + g.params_embedding <= params.total
+    labels = {item.name: item.label for item in LAB["5.5"].draw(Draw(facts, Random(5), {}))}
+    assert not any("of these" in label for label in labels.values())
+    assert "output head" in labels["params_head"]
+    assert "input embedding" in labels["params_embedding"]

@@ -174,6 +174,36 @@ def test_sending_the_oldest_away_starves_it(facts: Facts) -> None:
     assert (result.status, result.code) == (Status.FAILED, Code.STARVED)
 
 
+class CountsThisToken(Batcher):
+    """The token that is written in this step has a place in the cache already."""
+
+    def needs(self, request: int) -> int:
+        return -(-(self.prompt[request] + self.written[request] + 1) // self.size)
+
+
+def test_who_counts_the_token_of_this_step_is_told_so(facts: Facts) -> None:
+    result = outcome(LAB["5.6"], facts, CountsThisToken, "a", {})
+    assert (result.status, result.code) == (Status.FAILED, Code.REFUSED)
+    assert "not the one that is written now" in result.message
+
+
+class StillOwnsWhatItLeft(BlockAllocator):
+    """Copy-on-write without one owner fewer of the block that was left."""
+
+    def append(self, seq: int) -> list[int] | None:
+        before = self.tables[seq][-1]
+        found = super().append(seq)
+        if found is not None and before not in found:
+            self.owners[before] += 1
+        return found
+
+
+def test_who_keeps_owning_a_block_after_its_copy_is_told_so(facts: Facts) -> None:
+    result = outcome(LAB["5.7"], facts, StillOwnsWhatItLeft, "a", {})
+    assert (result.status, result.code) == (Status.FAILED, Code.WORK_LOST)
+    assert "no longer owns the block that it left" in result.message
+
+
 @pytest.mark.parametrize("strange", [None, 3, "x", [99], [1, 1], [[1]], {"a": 1}, [True], [2.0]])
 def test_strange_steps_are_told_and_never_raise(strange: Any, facts: Facts) -> None:
     class Strange(Batcher):

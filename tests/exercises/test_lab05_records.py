@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,8 @@ def test_one_axes_is_half_the_answer(facts: Facts) -> None:
     g = givens_for(LAB["5.9"], facts, learner="a")
     result = outcome(LAB["5.9"], facts, timeline.plot(g).axes[0], "a", {})
     assert (result.status, result.code) == (Status.FAILED, Code.SERIES_MISSING)
+    assert result.message.startswith("One Axes holds bars.")
+    assert "Hand in the Figure itself" in result.message
     rows = timeline.plot(g, row=lambda span: span.request)
     assert outcome(LAB["5.9"], facts, rows, "a", {}).code is Code.SLOTS_EXCEEDED
 
@@ -138,6 +141,17 @@ def test_the_interval_forgives_rounding_and_nothing_wider(facts: Facts) -> None:
     narrow = paired_bootstrap(g.sequential, g.continuous, ratio=True)
     assert not judged("5.8", facts, narrow, engines=record).passed
     assert not judged("5.8", facts, (low - 0.2, high + 0.2), engines=record).passed
+
+
+def test_a_forgotten_root_is_named(facts: Facts) -> None:
+    record = engines_record()
+    g = givens_for(LAB["5.8"], facts, learner="a", records={"engines": record})
+    ratios = [many / one for one, many in zip(g.sequential, g.continuous, strict=True)]
+    t = {5: 2.776, 6: 2.571, 7: 2.447}[len(ratios)]
+    middle, half = statistics.fmean(ratios), t * statistics.stdev(ratios)
+    result = judged("5.8", facts, (middle - half, middle + half), engines=record)
+    assert (result.status, result.code) == (Status.FAILED, Code.SPREAD_NOT_ERROR)
+    assert "by √n" in result.message
 
 
 @drawn_by(st.lists(st.floats(0.5, 2.0), min_size=10, max_size=14))

@@ -41,6 +41,9 @@ TYPED: dict[tuple[str, Code], str] = {
     ("5.9", Code.IDLE_SLOT): SOLUTION.replace(_CONTINUOUS, _STATIC),
     ("5.9", Code.FINISHED_EARLY): _EARLY
     + SOLUTION.replace(_STATIC, "too_early(g.lengths, g.slots)"),
+    ("5.9", Code.OTHER_QUANTITY): SOLUTION.replace(
+        '(panels[0], "static"', '(panels[1], "static"'
+    ).replace('(panels[1], "continuous"', '(panels[0], "continuous"'),
     ("5.9", Code.SLOTS_EXCEEDED): SOLUTION.replace(_STATIC, _ROW_ZERO.format(spans=_STATIC)),
     ("5.9", Code.AXIS_LABEL): f'{SOLUTION}\nfor panel in panels:\n    panel.set_xlabel("time")',
 }

@@ -302,3 +302,11 @@ class Slow(Toy):
     def __init__(self) -> None:
         super().__init__(40, 40)
         self.by_wall = True
+
+
+def test_an_engine_that_goes_away_meanwhile_is_told_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(load_job, "find_environment", lambda _engine: None)
+    with pytest.raises(environment.EngineUnavailable, match=r"`labkit engine list`.*again"):
+        load_job._spec("vllm", tmp_path, step_tokens=load_job.PIECE)

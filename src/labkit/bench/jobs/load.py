@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labkit.bench.engine.environment import find_environment
+from labkit.bench.engine.environment import EngineUnavailable, find_environment
 from labkit.bench.engine.launch import Server, ServerSpec
 from labkit.bench.engine.registry import ENGINES
 from labkit.bench.engine.replayed import from_recording
@@ -138,7 +138,10 @@ def _spec(name: str, folder: Path, *, step_tokens: int) -> ServerSpec:
         return small_server_spec(options)
     found = find_environment("vllm")
     if found is None:
-        raise LookupError("vLLM has just been there")
+        raise EngineUnavailable(
+            "vLLM was here when this measurement began, and is gone: was labkit updated meanwhile? "
+            "See `labkit engine list`, then measure again."
+        )
     flags = Flags(
         max_num_seqs=SLOTS,
         enable_prefix_caching=True,

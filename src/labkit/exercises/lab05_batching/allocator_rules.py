@@ -68,7 +68,8 @@ class AllocatorWatcher(Watcher):
             expect(
                 table[-1] == before[-1],
                 Code.WORK_LOST,
-                "append() moved the last block though nobody shares it: its tokens are lost.",
+                "append() moved the last block though nobody shares it: its tokens are lost. Who "
+                "took a copy earlier no longer owns the block that it left.",
             )
         self.tables[seq], self.tokens[seq] = table, tokens + 1
 

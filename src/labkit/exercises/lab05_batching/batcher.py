@@ -130,7 +130,7 @@ BATCHER = Exercise(
         Mistake(
             Code.FINISHED_LATE,
             "A request stays after its last token and holds its slot for nothing. Who has written "
-            "`output` tokens leaves before the next step.",
+            "all of its `output` tokens leaves before the next step.",
             lambda _g: answers.LeavesLate,
         ),
         Mistake(
@@ -153,7 +153,8 @@ BATCHER = Exercise(
         Mistake(
             Code.STARVED,
             "Somebody overtakes: a later request writes while an earlier one waits. If that goes "
-            "on, the earlier one starves.",
+            "on, the earlier one starves. Out of the queue goes its head; back to its head goes "
+            "the last to arrive.",
             lambda _g: answers.ShortestFirst,
         ),
         Mistake(
@@ -165,8 +166,9 @@ BATCHER = Exercise(
         ),
         Mistake(
             Code.REFUSED,
-            "A request waits although its prompt fits. You keep room for whole answers. Paging "
-            "takes blocks as they are needed, and preempts when they run out.",
+            "A request waits, or is sent back, although there is room. In a step a cache holds the "
+            "prompt and the tokens of earlier steps: not the one that is written now, and not the "
+            "rest of the answer.",
             lambda _g: answers.ReservesAll,
         ),
         Mistake(

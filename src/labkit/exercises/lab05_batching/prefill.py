@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from labkit.contract.codes import Code
 from labkit.contract.givens import Given, Givens
 from labkit.exercises import given
@@ -23,14 +25,19 @@ def _draw(draw: Draw) -> tuple[Given, ...]:
             f"{model.name}: in the matrices of its layers",
             "counted from its config",
         ),
-        given.head(model),
-        given.embedding(model),
+        _table(given.head(model), f"{model.name}: in its output head"),
+        _table(given.embedding(model), f"{model.name}: in its input embedding"),
         *shape(model),
         Given("tokens", TOKENS, "tokens", "prompt"),
         given.peak(chip, "bf16"),
         Given("efficiency", EFFICIENCY, "", "share of the peak that a prefill reaches", "assumed"),
         given.bandwidth(chip),
     )
+
+
+def _table(item: Given, label: str) -> Given:
+    """A vocabulary table by a name that does not make it a part of the layers."""
+    return dataclasses.replace(item, label=label)
 
 
 def _matrices(g: Givens) -> float:
@@ -101,7 +108,8 @@ TTFT_FLOOR = Exercise(
         ),
         Mistake(
             Code.KV_FORGOTTEN,
-            "Attention is missing: every token looks at all tokens before it.",
+            "Attention is missing, or there for one layer only: every token looks at all tokens "
+            "before it, in each layer.",
             lambda g: _ms(g, _matrices(g) + _head(g)),
         ),
         Mistake(

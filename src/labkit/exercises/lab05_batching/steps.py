@@ -32,7 +32,11 @@ def _continuous(g: Givens) -> int:
 
 
 def _packed(g: Givens) -> int:
-    return math.ceil(sum(map(int, g.lengths)) / int(g.slots))
+    return math.ceil(_divided(g))
+
+
+def _divided(g: Givens) -> float:
+    return sum(map(int, g.lengths)) / int(g.slots)
 
 
 def _sorted(g: Givens) -> int:
@@ -74,6 +78,12 @@ STATIC = Exercise(
             "This is perfect packing, as if no slot were ever idle. A static batch keeps its slots "
             "until the longest request ends.",
             _packed,
+        ),
+        Mistake(
+            Code.NOT_WHOLE,
+            "You divided the tokens by the slots, as if no slot were ever idle. A static batch "
+            "keeps its slots until the longest request ends.",
+            _divided,
         ),
         Mistake(
             Code.SLOWER,
@@ -130,6 +140,12 @@ CONTINUOUS = Exercise(
             "This is perfect packing: tokens divided by slots. A request cannot be split between "
             "slots, so at the end some slots run dry while the last request still writes.",
             _packed,
+        ),
+        Mistake(
+            Code.NOT_WHOLE,
+            "You divided the tokens by the slots. A request cannot be split between slots, so at "
+            "the end some slots run dry while the last request still writes.",
+            _divided,
         ),
         Mistake(
             Code.ONE_SEQUENCE,

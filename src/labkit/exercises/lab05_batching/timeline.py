@@ -36,6 +36,7 @@ TOO_MANY = "There are more rows with requests in them than slots: some must wait
 ALL_AT_ONCE = (
     "The upper panel starts a batch before the batch before it is done. It waits for the longest."
 )
+SWAPPED = "The panels are swapped. Static belongs above, continuous below."
 NO_LABEL = "The x axis does not say steps: ax.set_xlabel(…)."
 
 
@@ -73,9 +74,10 @@ def _two_panels(axes: list[Axes], _g: Givens) -> Remark:
     drawn = [ax for ax in axes if ax["bars"]]
     if len(drawn) == 2:
         return None
+    count = {0: "No Axes holds", 1: "One Axes holds"}.get(len(drawn), "More than two Axes hold")
     return Code.SERIES_MISSING, (
-        f"{len(drawn)} of the figure's Axes hold bars. Two are asked: static above, continuous "
-        "below."
+        f"{count} bars. Two are asked: static above, continuous below. Hand in the Figure itself, "
+        "not one of its Axes."
     )
 
 
@@ -93,7 +95,7 @@ def _panel(place: int, schedule: Schedule, wrong: Code, other: Schedule, says: s
         found = right(ax, g)
         if found is not None:
             where = ("upper", "lower")[place]
-            return found if found[0] is wrong else (found[0], f"In the {where} panel: {found[1]}")
+            return found if found[0] is wrong else (found[0], f"The {where} panel: {found[1]}")
         if one_per_row()(ax, g) is not None:
             return Code.SLOTS_EXCEEDED, OVERLAP
         if len({span.row for span in spans(ax)}) > g.slots:
@@ -101,6 +103,14 @@ def _panel(place: int, schedule: Schedule, wrong: Code, other: Schedule, says: s
         return None
 
     return check
+
+
+def _right_way_up(axes: list[Axes], g: Givens) -> Remark:
+    above, below = (_named(ax, g) for ax in axes if ax["bars"])
+    swapped = timeline(_ends(continuous_spans))(above, g) is None
+    if swapped and timeline(_ends(static_spans))(below, g) is None:
+        return Code.OTHER_QUANTITY, SWAPPED
+    return None
 
 
 def _says_steps(axes: list[Axes], g: Givens) -> Remark:
@@ -112,6 +122,7 @@ def _says_steps(axes: list[Axes], g: Givens) -> Remark:
 
 CHECKS = (
     _two_panels,
+    _right_way_up,
     _panel(0, static_spans, Code.FINISHED_EARLY, _too_early, ALL_AT_ONCE),
     _panel(1, continuous_spans, Code.IDLE_SLOT, static_spans, NOBODY_JOINS),
     _says_steps,
@@ -192,6 +203,11 @@ TIMELINE = Exercise(
     mistakes=(
         Mistake(Code.IDLE_SLOT, NOBODY_JOINS, lambda g: plot(g, below=static_spans)),
         Mistake(Code.FINISHED_EARLY, ALL_AT_ONCE, lambda g: plot(g, above=_too_early)),
+        Mistake(
+            Code.OTHER_QUANTITY,
+            SWAPPED,
+            lambda g: plot(g, above=continuous_spans, below=static_spans),
+        ),
         Mistake(Code.SLOTS_EXCEEDED, OVERLAP, lambda g: plot(g, row=lambda _span: 0)),
         Mistake(Code.AXIS_LABEL, NO_LABEL, lambda g: plot(g, label="time")),
     ),

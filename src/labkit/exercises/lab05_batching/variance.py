@@ -26,6 +26,7 @@ LAWS = {
     "lognormal:mean=300,p95=1000,max=4096": "like chats: mean 300, one in twenty above 1,000",
 }
 SLOTS = (3, 4, 5, 6)
+SHOWN = 8  # slots of the simulation that the lab runs before the exercise
 
 
 def expected_longest(lengths: Lengths, of: int) -> float:
@@ -50,6 +51,13 @@ def _gain(g: Givens, slots: int | None = None) -> float:
     return gain(parse_lengths(str(g.outputs)), g.slots if slots is None else slots)
 
 
+def _with_shown_slots(g: Givens) -> float | None:
+    """The gain with the lab's own slots; None where it is that of the drawn ones, or of twice."""
+    shown = _gain(g, SHOWN)
+    near = any(math.isclose(shown, _gain(g, n), rel_tol=0.05) for n in (g.slots, 2 * g.slots))
+    return None if near else shown
+
+
 def _longest_possible(g: Givens) -> float:
     law = parse_lengths(str(g.outputs))
     return law.largest / law.mean
@@ -63,8 +71,9 @@ GAIN = Exercise(
     tier=Tier.PERSONAL,
     kind=Quantity("x", Tolerance.SPEC),
     statement=(
-        "A published chapter says that on a `g4dn`, with its one T4, the overhead of continuous "
-        "batching often eats up its benefit. A small card has few slots, that much is true. Let "
+        "A published chapter says that on a `g4dn` (whose GPU is a T4) the overhead of managing "
+        "the memory often eats up what continuous batching gains. A small card has few slots, "
+        "that much is true. Let "
         "the simulator say what few slots are worth. Your learner id has drawn the slots, and how "
         "long the answers get.\n\n"
         "**By which factor does continuous batching raise the output tokens per second over "
@@ -103,6 +112,17 @@ GAIN = Exercise(
             Code.SLOTS_EXCEEDED,
             "This is the gain with twice the slots. A larger batch waits longer for its slowest.",
             lambda g: _gain(g, 2 * g.slots),
+        ),
+        Mistake(
+            Code.AS_PRINTED,
+            f"This is the gain with the {SHOWN} slots of the first cell of this section. Yours are "
+            "in g.slots.",
+            _with_shown_slots,
+        ),
+        Mistake(
+            Code.OFF_BY_ONE,
+            "This is what comes on top, the factor less one. Asked: the factor itself.",
+            lambda g: _gain(g) - 1.0,
         ),
     ),
     hints=(
