@@ -104,13 +104,14 @@ for name, w in (("easy", easy), ("with outliers", hard)):
     q, scale = found
     one = np.abs(w).max() / 127
     whole = np.round(w / one) * one
+    restored = q * np.reshape(scale, (-1, 1))
     print(
-        f"{name:<14} one scale for all: {error(w, whole):6.2%}    one per row: {error(w, q * scale[:, None]):6.2%}"
+        f"{name:<14} one scale for all: {error(w, whole):6.2%}    one per row: {error(w, restored):6.2%}"
     )
 
 # %% [markdown]
 # At 8 bits even the outliers are bearable. At 4 bits only 15 integers are left, and one outlier in a
-# row of 256 leaves nothing but zeros of its neighbours. The remedy is to share among fewer: a
+# row of 256 makes zeros of nearly all its neighbours. The remedy is to share among fewer: a
 # **group** of 32 or 128 neighbours gets a scale of its own. An outlier then spoils its group only.
 
 # %% exercise 4.10 given=false
@@ -275,7 +276,7 @@ panel.set_title(f"{points[0].model} on one {points[0].accelerator}, {points[0].e
 fig.tight_layout()
 for users in measured["FP16"]:
     gain = measured["FP16"][users] / measured["INT4 (GPTQ)"][users]
-    print(f"{users:>3} users: INT4 is {gain:.2f} times as fast as FP16")
+    print(f"users at once: {users:>2}   INT4 is {gain:.2f} times as fast as FP16")
 print(f"Source: {points[0].cite()}")
 
 # %% [markdown]
@@ -328,24 +329,26 @@ def one_token(point, engine):
 
 
 def ms(value):
-    """A time, or a dash where the engine does not run this format."""
+    """A time, or a dash where this format was not run in that engine."""
     return f"{value:8.1f}" if value is not None else f"{'–':>8}"
 
 
 print(f"{'':<30}{'bits':>6}{'MB':>8}{'perplexity':>12}{'torch ms':>10}{'llama.cpp ms':>14}")
 for point in formats:
+    shown = f"{point.perplexity:,.{2 if point.perplexity < 1e4 else 0}f}"
     print(
         f"{point.label:<30}{point.bits_per_weight:>6.1f}{point.weight_bytes / 1e6:>8.0f}"
-        f"{point.perplexity:>12.2f}  {ms(one_token(point, 'torch'))}      {ms(one_token(point, 'llama'))}"
+        f"{shown:>12}  {ms(one_token(point, 'torch'))}      {ms(one_token(point, 'llama'))}"
     )
 print(record.origin())
 
 # %% [markdown]
 # Read the columns. *Bits* are those of a weight in the matrices, scales included. *MB* are all weights:
 # a fifth of this small model is embedding, which stays at 8 bits or more. *ms* is the time of one
-# token at batch 1, on a CPU in CPU time. A dash: nobody runs that format in that engine. The
-# perplexity is that of the rounded weights in FP32 arithmetic, except for bitsandbytes, which runs as
-# it is.
+# token at batch 1, on a CPU in CPU time. A dash: not run in that engine here. *RTN* is round to
+# nearest, as in 4.10, in groups of 64 (*g64*) that store a step and a minimum. The perplexity is that
+# of the rounded weights in FP32 arithmetic, except for bitsandbytes, which runs as it is. Do not read
+# much into its second decimal: by chance a format may even come out better than FP32.
 #
 # And one row is odd.
 
@@ -465,9 +468,9 @@ for engine, marker, color in (("torch", "s", "#bc4c00"), ("llama", "o", "#0969da
     )
     for p in timed:
         value = one_token(p, engine)
-        shift = (8, 4) if engine == "torch" else (8, -11)
-        if (engine, p.key) == ("torch", "fp16"):  # beside BF16, which has as many bytes
-            shift = (-30, -3)
+        # The lines rise to the right and pass below most points; FP16 in torch lies on its line,
+        # and FP32 at the end of it.
+        shift = (8, -12) if (engine, p.key) == ("torch", "fp16") else (-5, 8)
         plane.annotate(
             p.key,
             (p.weight_bytes / 1e6, value),
@@ -511,9 +514,10 @@ fig.tight_layout()
 # a single row that is more work than it saves. And whether torch's 16-bit products are the fast ones
 # differs from CPU to CPU. None of this stands in a format's name.
 #
-# Why llama.cpp leaves the line as well, the farther the fewer bits: part of a step is no reading of
-# weights. Attention, norms and unpacking do not shrink. Once reading is down to a third, they are
-# what is left. It is the same law as everywhere: what you did not speed up is what you wait for.
+# Why llama.cpp leaves the line as well: part of a step is no reading of weights. Attention, norms and
+# unpacking do not shrink. Once reading is down to a third, they are what is left. It is the same law
+# as everywhere: what you did not speed up is what you wait for. And its kernels are not all equally
+# good: compare Q4_1 with Q8_0 in your list.
 #
 # So the right question about a format is not *how many bits?* but *which kernel, on which chip, at
 # which batch?*
@@ -532,21 +536,21 @@ fig.tight_layout()
 
 # %% id="kv-cache"
 caches = record.facts["kv"]
-print(
-    f"{'cache':<34}{'B/token':>9}{'smaller':>9}{'perplexity':>12}{'largest error of a layer':>26}"
-)
+print(f"{'cache':<34}{'B/token':>9}{'smaller':>9}{'perplexity':>12}{'error of attention':>20}")
 for cache in caches.values():
     worst = max(cache["attention_error"], default=0)
     print(
         f"{cache['label']:<34}{cache['bytes_per_token']:>9,}"
         f"{caches['fp32']['bytes_per_token'] / cache['bytes_per_token']:>8.1f}×"
-        f"{cache['perplexity']:>12.3f}{worst:>26.2%}"
+        f"{cache['perplexity']:>12.3f}{worst:>20.2%}"
     )
 
 # %% [markdown]
-# INT8 with a scale for each token and head costs next to nothing in quality. FP8 (*E4M3*: four bits of
-# exponent, three of mantissa) has no scale here, and only three bits to be exact with: its error is
-# larger. An average over a page may hide what a long answer feels. Test on your own task.
+# The *error of attention* is that of attention's output, as a share of the output itself, in the layer
+# where it is largest. INT8 with a scale for each token and head costs next to nothing in quality.
+# FP8 (*E4M3*: four bits of exponent, three of mantissa) has no scale here, and only three bits to be
+# exact with: its error is larger. An average over a page may hide what a long answer feels. Test on
+# your own task.
 #
 # A published chapter says that *an FP8 cache needs Hopper or Ada, Ampere does INT8 only*. Half
 # right, and the halves are worth keeping apart:
@@ -587,8 +591,8 @@ for name in ("A10G", "L4", "L40S", "A100-40GB", "H100"):
 # - INT4 is 4.16 bits on the matrices, and 16 on the tables. 7B is 3.89 GB, not 3.5.
 # - The speed-up is bounded by bytes: 3.64× at batch 1, less with every user and every token of
 #   context. Where even 16-bit weights are past their knee there is none.
-# - The bound is kept by kernels, or not. llama.cpp keeps much of it in every format, eager torch in
-#   some; a GPU kernel of 2023 lost to FP16 at ten users.
+# - The bound is kept by kernels, or not. llama.cpp keeps a good part of it in most formats, eager torch
+#   in some; a GPU kernel of 2023 lost to FP16 at ten users.
 # - Loss is relative to a reference. Ask what the reference was.
 # - Differences on the same text are paired. Budget first, then the upper end of the interval.
 # - The cache has a format of its own, and at many users it matters more than the weights'.

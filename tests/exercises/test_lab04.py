@@ -225,6 +225,9 @@ def test_right_answers_in_other_shapes_and_types_pass(number: str, facts: Facts)
         (lambda q, s: q, Code.TYPE, "docstring"),
         (lambda q, s: (q, s * 2), Code.ERROR_BOUND, "half a step"),
         (lambda q, s: (q, s[:1]), Code.SHAPE, "shape"),
+        (lambda q, s: (q, 2.0), Code.SHAPE, "no axis"),
+        (lambda q, s: (s, q), Code.SHAPE, "first result"),
+        (lambda q, s: (np.full_like(q, 7), s), Code.ERROR_BOUND, "half a step"),
         (lambda q, s: None, Code.RETURNS_NONE, "return"),
     ],
 )
@@ -246,3 +249,68 @@ def test_a_row_of_zeros_is_named(facts: Facts) -> None:
     result = outcome(LAB["4.7"], facts, divides, "a", {})
     assert result.status is Status.FAILED
     assert "row of zeros" in result.message
+
+
+@pytest.mark.parametrize("number", ["4.7", "4.10"])
+@pytest.mark.parametrize(
+    ("code", "wrong"),
+    [
+        (Code.ASYMMETRIC, lambda largest, w, levels: largest / (levels + 1)),
+        (Code.SIGN, lambda largest, w, levels: w.max(axis=-1) / levels),
+        (Code.NOT_DIVIDED, lambda largest, w, levels: largest),
+    ],
+)
+@pytest.mark.parametrize("stored", ["clipped", "wrapped", "rescaled"])
+def test_a_wrong_scale_is_named_whatever_became_of_the_integers(
+    number: str, code: Code, wrong: Any, stored: str, facts: Facts
+) -> None:
+    """The learner who divided by 128 is not told to clip: clipping would not help."""
+    levels = 127 if number == "4.7" else 7
+
+    def quantize(w: Any, group: int | None = None) -> Any:
+        parts = w if group is None else rounding.grouped(w, group)
+        scale = wrong(np.abs(parts).max(axis=-1), parts, levels)
+        scale = np.where(scale == 0, 1.0, scale)
+        steps = np.round(parts / scale[..., None] * (levels if stored == "rescaled" else 1))
+        if stored == "clipped":
+            steps = steps.clip(-levels, levels)
+        return steps.astype(np.int64).astype(np.int8).reshape(w.shape), scale
+
+    result = outcome(LAB[number], facts, quantize, "a", {})
+    assert (result.status, result.code) == (Status.FAILED, code), result
+    assert "clip" not in result.message
+
+
+@pytest.mark.parametrize("number", ["4.7", "4.10"])
+def test_a_missing_axis_is_counted(number: str, facts: Facts) -> None:
+    right = LAB[number].reference(None)
+
+    def per_row(w: Any, *rest: Any) -> Any:
+        q, scale = right(w, *rest)
+        return q, scale.max(axis=-1)
+
+    result = outcome(LAB[number], facts, per_row, "a", {})
+    assert result.code is Code.SHAPE
+    assert f"The docstring says {1 if number == '4.7' else 2}." in result.message
+
+
+@pytest.mark.parametrize(
+    ("number", "value", "code"),
+    [
+        ("4.1", 4.16, Code.ROUNDED),
+        ("4.1", 4.2, Code.ROUNDED),
+        ("4.1", 4.1563, Code.ROUNDED),
+        ("4.1", 4.3, Code.MAGNITUDE),
+        ("4.1", 4.25, Code.ZERO_AS_SCALE),
+        ("1.3", 30, Code.ROUNDED),
+        ("1.3", 31, Code.ROUNDED),
+        ("1.3", 29, Code.SCALES_FORGOTTEN),
+        ("1.3", 32, Code.MAGNITUDE),
+    ],
+)
+def test_a_rounded_answer_is_told_so(number: str, value: float, code: Code, facts: Facts) -> None:
+    assert outcome(LAB[number], facts, value, "a", {}).code is code
+
+
+def test_where_every_decimal_counts_every_decimal_is_shown(facts: Facts) -> None:
+    assert outcome(LAB["4.1"], facts, 4.15625, "a", {}).shown == "4.15625 bits"

@@ -195,6 +195,73 @@ def test_another_seed_and_students_t_pass(facts: Facts) -> None:
         assert outcome(LAB["4.13"], facts, list(t), learner, RECORDS).passed
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(
+    ("turn", "code"),
+    [
+        (lambda ends: 100 * ends, Code.MAGNITUDE),
+        (np.expm1, Code.PREFIX),
+        (lambda ends: 100 * np.exp(ends), Code.FACTOR_NOT_RISE),
+        (lambda ends: 100 * (2.0**ends - 1), Code.BASE_TWO),
+        (lambda ends: 100 * np.expm1(-ends[::-1]), Code.SIGN),
+    ],
+)
+def test_a_wrong_last_step_is_named_after_a_bootstrap(
+    seed: int, turn: Any, code: Code, facts: Facts
+) -> None:
+    """The statement asks for a bootstrap, so its wrong turns must be known, not Student's alone."""
+    for learner in LEARNERS[:4]:
+        g = givens_for(LAB["4.13"], facts, learner=learner, records=RECORDS)
+        d = np.array(g.format_nll) - np.array(g.reference_nll)
+        drawn = np.random.default_rng(seed).integers(0, len(d), (4000, len(d)))
+        ends = np.percentile(d[drawn].mean(axis=1), [2.5, 97.5])
+        result = outcome(LAB["4.13"], facts, turn(ends), learner, RECORDS)
+        assert result.code is code, (learner, result)
+
+
+def test_what_was_resampled_wrongly_is_named(facts: Facts) -> None:
+    for learner in LEARNERS[:4]:
+        g = givens_for(LAB["4.13"], facts, learner=learner, records=RECORDS)
+        a, b = np.array(g.reference_nll), np.array(g.format_nll)
+        rng, n = np.random.default_rng(1), len(a)
+
+        def told(means: Any, who: str = learner) -> Any:
+            answer = 100 * np.expm1(np.percentile(means, [2.5, 97.5]))
+            return outcome(LAB["4.13"], facts, answer, who, RECORDS)
+
+        apart = b[rng.integers(0, n, (4000, n))].mean(axis=1)
+        apart = apart - a[rng.integers(0, n, (4000, n))].mean(axis=1)
+        assert told(apart).code is Code.UNPAIRED
+        assert told(b - a).code is Code.SPREAD_NOT_ERROR
+        same = told([(b - a).mean()] * 50 + [(b - a).mean() + 1e-15])
+        assert "with replacement" in same.message
+
+
+def test_a_right_width_in_the_wrong_place_is_not_called_too_wide(facts: Facts) -> None:
+    g = givens_for(LAB["4.13"], facts, learner="a", records=RECORDS)
+    low, high = reading.rise_interval(g.reference_nll, g.format_nll)
+    shift = 0.08 * (high - low)
+    result = outcome(LAB["4.13"], facts, (low + shift, high + shift), "a", RECORDS)
+    assert (result.status, result.code) == (Status.FAILED, Code.CLOSE)
+    assert "times" not in result.message
+    wide = outcome(LAB["4.13"], facts, (low - 9 * (high - low), high), "a", RECORDS)
+    assert "10 times too wide" in wide.message
+
+
+@pytest.mark.parametrize(
+    ("answer", "word"),
+    [
+        (("21 %", "27 %"), "without a unit or quotes"),
+        ((21.0,), "holds 1 number."),
+        ((1.0, 2.0, 3.0), "holds 3 numbers."),
+        (21.0, "a number"),
+    ],
+)
+def test_what_is_no_pair_is_told(answer: Any, word: str, facts: Facts) -> None:
+    result = outcome(LAB["4.13"], facts, answer, "a", RECORDS)
+    assert (result.code, word in result.message) == (Code.TYPE, True), result
+
+
 # --- the figure ---------------------------------------------------------------------------------
 
 
@@ -206,9 +273,23 @@ def test_the_figure_needs_two_panels_and_every_point(facts: Facts) -> None:
     assert outcome(exercise, facts, drawn.axes[0], "a", RECORDS).code is Code.SERIES_MISSING
     nameless = outcome(exercise, facts, figure.plot(g, names=False), "a", RECORDS)
     assert "'FP16'" in nameless.message
+    assert "annotate" in nameless.message
+    swapped = outcome(exercise, facts, _swapped(g), "a", RECORDS)
+    assert swapped.code is Code.MAGNITUDE
+    assert swapped.shown == "Axes with 1 line and 3 error bars | Axes with 1 line and 3 error bars"
     drawn.axes[1].set_ylabel("time")
     timeless = outcome(exercise, facts, drawn, "a", RECORDS)
     assert (timeless.code, timeless.message[:12]) == (Code.AXIS_LABEL, "Right panel.")
+
+
+def _swapped(g: Any) -> Any:
+    """yerr=[above, below]: the bar's length is right, its ends are not."""
+    drawn = figure.plot(g, bars=False)
+    for ax, what in zip(drawn.axes, ("rise", "ms"), strict=True):
+        point, low, high = (np.array(g[name]) for name in (what, f"{what}_low", f"{what}_high"))
+        ax.lines[0].remove()
+        ax.errorbar(g.mb, point, yerr=[high - point, point - low], fmt="o")
+    return drawn
 
 
 def test_a_forged_figure_is_told_and_never_raises(facts: Facts) -> None:

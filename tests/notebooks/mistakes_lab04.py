@@ -91,6 +91,12 @@ TYPED: dict[tuple[str, Code], str] = {
     ("4.9", Code.KV_FORGOTTEN): _bound(cache="0"),
     ("4.9", Code.KV_AS_WEIGHTS): _bound(kept="cache * bits_per_weight / 16"),
     ("4.9", Code.ONE_SEQUENCE): _bound(cache="context * kv_bytes"),
+    ("4.9", Code.CONTEXT_FORGOTTEN): _bound(cache="batch * kv_bytes"),
+    ("4.9", Code.HEAD_NOT_STREAMED): _bound(rest="0", result="(before - 2 * rest) / after"),
+    ("4.9", Code.UNITS_MIXED): _bound(
+        bytes="bits_per_weight", rest="16 * rest", result="(8 * before - 7 * cache) / after"
+    ),
+    ("4.9", Code.NAME_NOT_SIZE): _bound(bytes="4 / 8"),
     ("4.9", Code.HEAD_QUANTIZED): _bound(rest="rest * bits_per_weight / 8"),
     ("4.9", Code.BITS_AS_BYTES): _bound(bytes="bits_per_weight"),
     ("4.9", Code.INVERTED): _bound(result="after / before"),

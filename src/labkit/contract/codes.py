@@ -31,6 +31,7 @@ class Code(StrEnum):
 
     # Units
     GB_AS_GIB = "gb-as-gib"  # mixed 1e9 and 2**30
+    UNITS_MIXED = "units-mixed"  # bits and bytes in one sum
     BITS_AS_BYTES = "bits-as-bytes"
     PREFIX = "prefix"  # off by a power of a thousand
     INVERTED = "inverted"  # the reciprocal
@@ -53,6 +54,7 @@ class Code(StrEnum):
     SHARED_PARTS_SCALED = "shared-parts-scaled"  # scaled attention and embeddings as if experts
     NAME_NOT_SIZE = "name-not-size"  # took the model's name for its parameter count
     KV_FORGOTTEN = "kv-forgotten"
+    CONTEXT_FORGOTTEN = "context-forgotten"  # one token's cache where the whole context is read
     QUERY_HEADS = "query-heads"  # query heads where KV heads count
     HEAD_DIM_GUESSED = "head-dim-guessed"  # hidden size / heads, or the hidden size, for head_dim
     ONE_TENSOR = "one-tensor"  # K without V
@@ -74,6 +76,7 @@ class Code(StrEnum):
     NO_RESERVE = "no-reserve"  # neither of the two
     SHARE_OF_FREE = "share-of-free"  # the share of what is free after loading, not of the card
     NOT_WHOLE = "not-whole"  # decimals where whole things are counted
+    ROUNDED = "rounded"  # the right number, rounded more than was asked
 
     # Time and rate
     OTHER_QUANTITY = "other-quantity"  # a step of the way handed in as the answer
@@ -117,6 +120,8 @@ class Code(StrEnum):
     ERROR_BOUND = "error-bound"  # |w - w_hat| above half a step
     SCALES_FORGOTTEN = "scales-forgotten"  # the integers' bits alone
     ZERO_FORGOTTEN = "zero-forgotten"  # the scale counted, the zero point not
+    ZERO_AS_SCALE = "zero-as-scale"  # a zero point as wide as the scale
+    NOT_DIVIDED = "not-divided"  # the largest weight itself handed in as the step
     PER_WEIGHT = "per-weight"  # a scale for each weight, not for each group
     HEAD_QUANTIZED = "head-quantized"  # the vocabulary tables in the small format as well
     GRID_IGNORED = "grid-ignored"  # a copy that was rounded already, taken for the original
@@ -130,6 +135,7 @@ class Code(StrEnum):
     KV_HEADS = "kv-heads"  # KV heads where query heads count
     SCALE_FORGOTTEN = "scale-forgotten"  # scores not divided by the root of head_dim
     MAX_FORGOTTEN = "max-forgotten"  # exp() of a score that nothing was subtracted from
+    START_AT_ZERO = "start-at-zero"  # the largest score so far begins at 0, not at -inf
     NOT_RESCALED = "not-rescaled"  # sums of earlier blocks left at the old largest score
     SUM_NOT_RESCALED = "sum-not-rescaled"
     OUTPUT_NOT_RESCALED = "output-not-rescaled"
@@ -164,6 +170,8 @@ class Code(StrEnum):
     SPREAD_NOT_ERROR = "spread-not-error"  # standard deviation for the mean's standard error
     OTHER_LEVEL = "other-level"  # 90 % or 99 % where 95 % is asked
     NORMAL_NOT_T = "normal-not-t"  # 1.96 with a handful of runs
+    FACTOR_NOT_RISE = "factor-not-rise"  # the one not subtracted from a ratio
+    BASE_TWO = "base-two"  # a power of two where the logarithm was natural
     RAW_MEANS = "raw-means"  # the two sides' own intervals, not that of their difference
     ENDS_SWAPPED = "ends-swapped"
     OVER_THE_BUDGET = "over-the-budget"  # chose what its own budget forbids

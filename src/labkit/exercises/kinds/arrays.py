@@ -43,7 +43,10 @@ def between(index: int | None, low: float, high: float) -> Property:
         array = np.asarray(_pick(result, index))
         if not array.size or (array.min() >= low and array.max() <= high):
             return None
-        says = f"{_which(index)} holds numbers outside {low:g} … {high:g}: clip before you store."
+        says = (
+            f"{_which(index)} holds numbers outside {low:g} … {high:g}. With the right scale none "
+            "gets there: look at the scale first."
+        )
         return Code.NOT_CLIPPED, says
 
     return check
@@ -57,8 +60,37 @@ def shaped(index: int | None, shape: Callable[[Args], tuple[int, ...]]) -> Prope
         want = shape(args)
         if [n for n in got if n != 1] == [n for n in want if n != 1]:
             return None
+        if len(got) != len(want):
+            axes = f"{len(got)} {'axis' if len(got) == 1 else 'axes'}" if got else "no axis"
+            return Code.SHAPE, f"{_which(index)} has {axes}. The docstring says {len(want)}."
         # The sizes come from the arguments, so a hidden draw's are not named.
         return Code.SHAPE, f"{_which(index)} has another shape than the docstring says."
+
+    return check
+
+
+def not_scaled_by(
+    index: int,
+    right: Callable[[Args], Array],
+    *wrong: tuple[Code, Callable[[Args], Array], str],
+) -> Property:
+    """The scales are none of these wrong ones; each comes with the sentence for it.
+
+    It tells what was divided by, whatever became of the integers: they may be clipped, or wrapped
+    around by int8.
+    """
+
+    def check(args: Args, result: Any) -> tuple[Code, str] | None:
+        import numpy as np
+
+        got = np.ravel(np.asarray(_pick(result, index), dtype=float))
+
+        def like(scale: Array) -> bool:
+            return got.size == np.size(scale) and np.allclose(got, np.ravel(scale), 1e-4, 0.0)
+
+        if like(right(args)):
+            return None
+        return next(((code, says) for code, make, says in wrong if like(make(args))), None)
 
     return check
 
@@ -79,9 +111,10 @@ def within_half_a_step(restore: Callable[[Args, Any], tuple[Array, Array]]) -> P
         worst = float(np.max(np.abs(error) / np.maximum(np.abs(scale), 1e-30)))
         if worst <= 0.501:
             return None
+        far = f"{worst:.1f}" if worst < 10 else f"{worst:,.0f}" if worst < 1e4 else "thousands of"
         return Code.ERROR_BOUND, (
-            f"A restored weight is {worst:.2g} steps away from the weight. Rounded to the nearest "
-            "step it is half a step at most: |w − ŵ| ≤ scale / 2."
+            f"A restored weight, q · scale, is {far} steps away from the weight. Rounded to the "
+            "nearest step it is half a step at most: |w − ŵ| ≤ scale / 2."
         )
 
     return check

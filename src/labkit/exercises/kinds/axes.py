@@ -229,7 +229,10 @@ def annotated(words: Callable[[Givens], Iterable[str]]) -> Check:
         said += [one["label"] for kind in ("lines", "points", "bars") for one in ax[kind]]
         for word in words(g):
             if not any(word.casefold() in str(text).casefold() for text in said):
-                return Code.SERIES_MISSING, f"Nothing in the figure is marked {word!r}."
+                return (
+                    Code.SERIES_MISSING,
+                    f"Nothing in the figure is marked {word!r}: ax.annotate(…).",
+                )
         return None
 
     return check

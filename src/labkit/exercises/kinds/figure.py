@@ -82,9 +82,9 @@ class FigureKind:
 
 
 def _shown(ax: Axes) -> str:
-    counts = [(len(_list(ax, kind)), kind) for kind in ("lines", "bars", "errors")]
-    names = {"errors": "error bars"}
-    found = " and ".join(f"{count} {names.get(kind, kind)}" for count, kind in counts if count)
+    names = {"lines": "line", "points": "scatter", "bars": "bar", "errors": "error bar"}
+    counts = [(len(_list(ax, kind)), name) for kind, name in names.items()]
+    found = " and ".join(f"{n} {name}{'' if n == 1 else 's'}" for n, name in counts if n)
     return f"Axes with {found or 'nothing in it'}"
 
 

@@ -8,7 +8,7 @@ in units of the right interval's width, so that a shift counts as much as a wron
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from labkit.contract.probe import Probe
 from labkit.contract.view import number
 from labkit.exercises.kinds.leaves import numbers
 from labkit.exercises.kinds.outcomes import failed, not_attempted, passed, wrong_type
-from labkit.exercises.spec import Exercise
+from labkit.exercises.spec import Exercise, Mistake
 
 Interval = tuple[float, float]
 
@@ -41,12 +41,15 @@ class IntervalKind:
     itself a known mistake (Code.NORMAL_NOT_T).
 
     Known mistakes are intervals too, from `kinds.intervals`; collisions are redrawn except for
-    tier OWN, where the record is what it is. The statement asks for four digits.
+    tier OWN, where the record is what it is. The statement asks for four digits. A mistake that
+    several methods can make (unpaired, by Welch or by a bootstrap) has its other intervals in
+    `ways`, by its code.
     """
 
     unit: str = ""
     tolerance: float = 0.04
     name: str = "interval"
+    ways: tuple[tuple[Code, Callable[[Givens], Sequence[Interval] | None]], ...] = ()
 
     def stub(self, exercise: Exercise) -> str:
         """The blank: one pair."""
@@ -68,6 +71,20 @@ class IntervalKind:
         room = self.tolerance * abs(right[1] - right[0])
         return all(abs(a - b) <= room for a, b in zip(got, right, strict=True))
 
+    def _made_by(self, exercise: Exercise, givens: Givens, ends: Interval) -> Mistake | None:
+        """The known mistake that ends nearest, where two of them end alike; None without one."""
+        found: list[tuple[float, Mistake]] = []
+        for mistake in exercise.mistakes:
+            made = mistake.value(givens)
+            wrongs = [] if made is None else [*_several(made)]
+            for code, ways in self.ways:
+                wrongs += (ways(givens) or ()) if code is mistake.code else ()
+            misses = [max(abs(ends[0] - low), abs(ends[1] - high))
+                      for low, high in wrongs if self._near(ends, (low, high))]  # fmt: skip
+            if misses:
+                found.append((min(misses), mistake))
+        return min(found, key=lambda one: one[0])[1] if found else None
+
     def judge(
         self,
         exercise: Exercise,
@@ -79,9 +96,17 @@ class IntervalKind:
         """Pass near a right interval; else the known mistake; else what is wrong with it."""
         if is_blank(answer):
             return not_attempted(exercise)
-        got = numbers(answer) if answer.get("kind") in ("list", "array") else None
-        if got is None or len(got) != 2:
-            return wrong_type(exercise, answer, f"a pair (low, high) in {self.unit or 'numbers'}")
+        wanted = f"a pair (low, high) in {self.unit or 'numbers'}"
+        several = answer.get("kind") in ("list", "array")
+        got = numbers(answer) if several else None
+        if several and got is None:
+            says = f"An end is no plain number: write it without a unit or quotes. Asked: {wanted}."
+            return failed(exercise, Code.TYPE, says)
+        if got is None:
+            return wrong_type(exercise, answer, wanted)
+        if len(got) != 2:
+            count = f"{len(got)} number{'' if len(got) == 1 else 's'}"
+            return failed(exercise, Code.TYPE, f"The answer holds {count}. Asked: {wanted}.")
         if not all(math.isfinite(x) for x in got):
             return failed(exercise, Code.NOT_FINITE, "An end is infinite or not a number (NaN).")
         ends = (got[0], got[1])
@@ -91,10 +116,9 @@ class IntervalKind:
             return passed(exercise, shown)
         if ends[0] > ends[1]:
             return failed(exercise, Code.ENDS_SWAPPED, "The lower end comes first.", shown)
-        for mistake in exercise.mistakes:
-            made = mistake.value(givens)
-            if made is not None and any(self._near(ends, wrong) for wrong in _several(made)):
-                return failed(exercise, mistake.code, mistake.says, shown)
+        made = self._made_by(exercise, givens, ends)
+        if made is not None:
+            return failed(exercise, made.code, made.says, shown)
         code, says = _remark(ends, rights[0])
         return failed(exercise, code, says, shown)
 
@@ -108,15 +132,20 @@ def _remark(got: Interval, right: Interval) -> tuple[Code, str]:
     """What can be said of a wrong interval: its middle first, then its width."""
     width, wanted = got[1] - got[0], right[1] - right[0]
     shift = abs(sum(got) - sum(right)) / 2
-    if width == 0:
-        return Code.MAGNITUDE, "Both ends are the same number: that is an estimate, no interval."
-    if shift > 0.5 * wanted:
+    if abs(width) <= 1e-6 * wanted:
+        return Code.MAGNITUDE, (
+            "Both ends are the same number: that is an estimate, no interval. Of a bootstrap: draw "
+            "with replacement, or each mean is the same."
+        )
+    ratio = width / wanted
+    if shift > 0.5 * wanted and ratio < 3:
         if abs(sum(got) + sum(right)) / 2 < 0.1 * wanted:
             return Code.SIGN, "The sign is wrong: subtract the other way round."
         return Code.MAGNITUDE, "Its middle is not the mean that is asked. Look at that one first."
-    if shift > 0.1 * wanted:
+    if ratio >= 3:
+        return Code.MAGNITUDE, f"It is {ratio:.2g} times too wide. Asked: the interval of a mean."
+    if shift > 0.1 * wanted or 0.92 <= ratio <= 1.08:
         return Code.CLOSE, "Its middle is a little off the mean that is asked."
-    ratio = width / wanted
     side = "wide" if ratio > 1 else "narrow"
     return Code.MAGNITUDE, (
         f"Its middle is right, but it is {max(ratio, 1 / ratio):.2g} times too {side}."

@@ -51,6 +51,11 @@ class Quantity:
         """No calls: the number alone decides."""
         return None
 
+    @property
+    def _digits(self) -> int:
+        """How many digits of an answer are shown: more where each of them decides."""
+        return 10 if self.tolerance is Tolerance.EXACT else 5
+
     def same(self, left: Any, right: Any) -> bool:
         """Whether two answers in the asked unit are too close to be told apart."""
         a, b = self._plain(left), self._plain(right)
@@ -65,6 +70,22 @@ class Quantity:
         if self.tolerance is Tolerance.EXACT:
             return value == reference
         return math.isclose(value, reference, rel_tol=self.tolerance.value)
+
+    def _rounded(self, value: float, reference: float) -> bool:
+        """Whether it is the reference, rounded to a whole number or to fewer decimals than asked.
+
+        Up or down by less than one step. Small numbers are only looked at where every decimal was
+        asked: 3 and 4 for 3.6 are more likely other mistakes.
+        """
+        if reference % 1 == 0:
+            return False
+        exact = self.tolerance is Tolerance.EXACT
+        places = (*(range(1, 7) if exact else ()), *((0,) if abs(reference) >= 10 else ()))
+        return any(
+            math.isclose(value, round(value, n), rel_tol=1e-12)
+            and abs(value - reference) < 10.0**-n
+            for n in places
+        )
 
     def judge(
         self,
@@ -94,6 +115,9 @@ class Quantity:
             wrong = self._plain(made)
             if math.isclose(value, wrong, rel_tol=max(self.tolerance.value, 1e-9)):
                 return failed(exercise, mistake.code, mistake.says, shown)
+        if self._rounded(value, reference):
+            says = "Near, but it looks rounded. Hand in the number with its decimals."
+            return failed(exercise, Code.ROUNDED, says, shown)
         code, says = remark(value, reference, self.unit)
         return failed(exercise, code, says, shown)
 
@@ -118,16 +142,16 @@ class Quantity:
         if not math.isfinite(raw):
             return failed(exercise, Code.NOT_FINITE, "The answer is infinite or not a number.")
         if not unit:
-            return raw, f"{number(raw, 5)} {self.unit}".rstrip()
+            return raw, f"{number(raw, self._digits)} {self.unit}".rstrip()
         try:
             value = convert(raw, unit, self.unit)
         except UnitError as error:
             return failed(exercise, Code.UNIT_UNKNOWN, str(error), f"{number(raw, 5)} {unit}")
         except DimensionError as error:
             return failed(exercise, Code.DIMENSION, str(error), f"{number(raw, 5)} {unit}")
-        shown = f"{number(raw, 5)} {unit}"
+        shown = f"{number(raw, self._digits)} {unit}"
         if unit != self.unit:
-            shown += f" = {number(value, 5)} {self.unit}"
+            shown += f" = {number(value, self._digits)} {self.unit}"
         return value, shown
 
 

@@ -53,6 +53,8 @@ def _edges(g: Givens) -> tuple[tuple[Any, ...], ...]:
         (*weights, 1, 0, g.kv_bytes),
         (*weights, 1, 2048, g.kv_bytes),
         (*weights, 64, 8192, g.kv_bytes),
+        # So many that one token of each is told apart from no cache at all.
+        (*weights, 4096, 16, g.kv_bytes),
     )
 
 
@@ -120,8 +122,8 @@ BOUND = Exercise(
     mistakes=(
         Mistake(
             Code.KV_FORGOTTEN,
-            "Right for an empty context. The cache is read too, before and after: it belongs into "
-            "both sums.",
+            "Right for an empty context. The cache is read too, the whole context of each "
+            "sequence: it belongs into both sums, before and after.",
             _wrong(lambda m, r, b, n, c, kv: speedup_bound(m, r, b, 0, 0, 0)),
         ),
         Mistake(
@@ -134,6 +136,27 @@ BOUND = Exercise(
             "You weighed the weights against one cache. A step reads the weights once and the "
             "cache of each sequence: batch times context times kv_bytes.",
             _wrong(lambda m, r, b, n, c, kv: speedup_bound(m, r, b, 1, c, kv)),
+        ),
+        Mistake(
+            Code.CONTEXT_FORGOTTEN,
+            "You read one token of each cache. A step reads all of them: batch times context times "
+            "kv_bytes.",
+            _wrong(lambda m, r, b, n, c, kv: speedup_bound(m, r, b, n, 1, kv)),
+        ),
+        Mistake(
+            Code.HEAD_NOT_STREAMED,
+            "You left the rest out. Head and norms are read as well, before and after.",
+            _wrong(lambda m, r, b, n, c, kv: speedup_bound(m, 0, b, n, c, kv)),
+        ),
+        Mistake(
+            Code.UNITS_MIXED,
+            "You counted the weights in bits and the cache in bytes. One sum needs one unit.",
+            _wrong(lambda m, r, b, n, c, kv: speedup_bound(8 * m, 8 * r, b, n, c, kv)),
+        ),
+        Mistake(
+            Code.NAME_NOT_SIZE,
+            "You took four bits for every format. Use the argument bits_per_weight.",
+            _wrong(lambda m, r, b, n, c, kv: speedup_bound(m, r, 4, n, c, kv)),
         ),
         Mistake(
             Code.HEAD_QUANTIZED,

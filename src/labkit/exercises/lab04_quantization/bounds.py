@@ -72,6 +72,11 @@ BITS = Exercise(
             lambda g: g.bits + g.scale_bits / g.group,
         ),
         Mistake(
+            Code.ZERO_AS_SCALE,
+            "Your zero point is as wide as the scale. It is an integer of the format: 4 bits.",
+            lambda g: g.bits + 2 * g.scale_bits / g.group,
+        ),
+        Mistake(
             Code.PER_WEIGHT,
             "You gave every weight a scale and a zero point. A group of 128 shares them.",
             lambda g: g.bits + g.scale_bits + g.zero_bits,
@@ -146,7 +151,7 @@ BOUND_7B = Exercise(
         "Decode is memory-bound there, so the time is the **streamed** bytes over the bandwidth. "
         "INT4 applies to the matrices in the layers. The head and the norms stay at 16 bits, and "
         "of the input embedding one row is read, as ever.\n\n"
-        "**How many times faster than in BF16 can decode get, at most?**"
+        "**How many times faster than in BF16 can decode get, at most?** Two decimals."
     ),
     answer_name="bound_7b",
     draw=_draw_bound,

@@ -11,6 +11,7 @@ from labkit.exercises.kinds import FunctionKind
 from labkit.exercises.kinds.arrays import (
     between,
     clear_of_ties,
+    not_scaled_by,
     shaped,
     stored_as,
     within_half_a_step,
@@ -127,6 +128,23 @@ def _restored(w: Array) -> Quantized:
     return restored_rows(q, scale), scale
 
 
+_HALF_OPEN = (
+    "You divided by 128. The integers go from −127 to 127, so the largest weight becomes 127: "
+    "divide by 127."
+)
+_SIGNED = (
+    "You took the largest weight, not the largest |w|. The farthest from zero may be negative: "
+    "np.abs first."
+)
+
+
+def _step(args: tuple[Any, ...], levels: float, *, signed: bool = False) -> Array:
+    """One step per row: its largest |w|, or with `signed` its largest w, over `levels`."""
+    import numpy as np
+
+    return scales((args[0] if signed else np.abs(args[0])).max(axis=1), levels)
+
+
 CHANNELS = Exercise(
     id="4.7",
     title="Eight bits, one scale for each row",
@@ -147,6 +165,17 @@ CHANNELS = Exercise(
             shaped(0, lambda args: args[0].shape),
             shaped(1, lambda args: (len(args[0]),)),
             stored_as(0, "int8"),
+            not_scaled_by(
+                1,
+                lambda args: _step(args, INT8),
+                (Code.ASYMMETRIC, lambda args: _step(args, INT8 + 1), _HALF_OPEN),
+                (Code.SIGN, lambda args: _step(args, INT8, signed=True), _SIGNED),
+                (
+                    Code.NOT_DIVIDED,
+                    lambda args: _step(args, 1),
+                    "Your scale is the row's largest |w|. The scale is one step: divide it by 127.",
+                ),
+            ),
             between(0, -127, 127),
             within_half_a_step(_error),
         ),
@@ -180,8 +209,7 @@ CHANNELS = Exercise(
         ),
         Mistake(
             Code.ASYMMETRIC,
-            "You divided by 128. The integers go from −127 to 127, so the largest weight becomes "
-            "127: divide by 127.",
+            _HALF_OPEN,
             as_found(_half_open),
         ),
         Mistake(
@@ -191,8 +219,7 @@ CHANNELS = Exercise(
         ),
         Mistake(
             Code.SIGN,
-            "You took the largest weight, not the largest |w|. The farthest from zero may be "
-            "negative: np.abs first.",
+            _SIGNED,
             as_found(_signed),
         ),
         Mistake(

@@ -106,7 +106,8 @@ DECIDE = Exercise(
         "because the true rise may lie there. The givens list each format of your record, largest "
         "first, as `[MB, rise in %, upper end in %]`. (Q4_1 is missing where 4.12 forbids to rank "
         "it.) "
-        "Write the format's short name, such as `q8_0`; if none keeps the budget, `none`.\n\n"
+        "Write the format's short name as a text: what stands after `g.`, such as "
+        '`"q8_0"`.\n\n'
         "**Your budget, and the format that follows from it?**"
     ),
     answer_name="decision",

@@ -74,13 +74,16 @@ def _two_panels(axes: list[Axes], _g: Givens) -> Remark:
 
 
 def _bars(what: str) -> Any:
-    """Error bars of one list, and where they collapse to a point none is asked."""
+    """Error bars of one list, and where they collapse to a point none is asked.
+
+    The ends are given, so a hundredth of a bar is enough room: below and above swapped is more.
+    """
 
     def right(g: Givens) -> list[tuple[float, float, float]]:
         rows = zip(g.mb, g[f"{what}_low"], g[f"{what}_high"], strict=True)
         return [(mb, low, high) for mb, low, high in rows if high > low]
 
-    return error_bars(right)
+    return error_bars(right, rel_tol=0.01)
 
 
 def _points(what: str, words: str) -> Any:

@@ -89,15 +89,15 @@ TRAP_EXERCISE = Exercise(
         ),
         Mistake(
             Code.UNSUPPORTED_CAUSE,
-            "The minimum does help, but it cannot bring the loss to nothing: 16 levels are 16 "
-            "levels. This record cannot tell by how much it helps. Look at what the reference was "
+            "A minimum may help, but it cannot bring the loss to nothing: 16 marks are 16 "
+            "marks. This record cannot tell by how much it helps. Look at what the reference was "
             "made from.",
             lambda g: _unless("minimum", g),
         ),
         Mistake(
             Code.EXPECTATION_NOT_MEASUREMENT,
-            "The differences are paired, on the same tokens, and Q4_0's loss is plain to see on "
-            "them. A short text is not the reason.",
+            "Every format read the same tokens, and Q4_0's loss is plain to see on them. A short "
+            "text is not the reason.",
             lambda g: _unless("noise", g),
         ),
         Mistake(

@@ -11,6 +11,7 @@ from labkit.exercises.kinds import FunctionKind
 from labkit.exercises.kinds.arrays import (
     between,
     clear_of_ties,
+    not_scaled_by,
     shaped,
     stored_as,
     within_half_a_step,
@@ -167,6 +168,24 @@ def _signed(w: Array, group: int) -> Quantized:
     return q.reshape(w.shape), scale
 
 
+_HALF_OPEN = (
+    "You divided by 8. The integers go from −7 to 7, so the largest weight becomes 7: divide by 7."
+)
+_PATTERNS = (
+    "You divided by 15 or 16. Four bits have 16 patterns, but half of them are negative: the "
+    "largest is 7."
+)
+_SIGNED = "You took the largest weight of a group, not the largest |w|: np.abs first."
+
+
+def _step(args: tuple[Any, ...], levels: float, *, signed: bool = False) -> Array:
+    """One step per group: its largest |w|, or with `signed` its largest w, over `levels`."""
+    import numpy as np
+
+    parts = grouped(*args)
+    return scales((parts if signed else np.abs(parts)).max(axis=2), levels)
+
+
 GROUPWISE = Exercise(
     id="4.10",
     title="Four bits, one scale for each group",
@@ -187,6 +206,19 @@ GROUPWISE = Exercise(
             shaped(0, lambda args: args[0].shape),
             shaped(1, lambda args: (args[0].shape[0], args[0].shape[1] // args[1])),
             stored_as(0, "int8"),
+            not_scaled_by(
+                1,
+                lambda args: _step(args, INT4),
+                (Code.ASYMMETRIC, lambda args: _step(args, INT4 + 1), _HALF_OPEN),
+                (Code.MAGNITUDE, lambda args: _step(args, 15), _PATTERNS),
+                (Code.MAGNITUDE, lambda args: _step(args, 16), _PATTERNS),
+                (Code.SIGN, lambda args: _step(args, INT4, signed=True), _SIGNED),
+                (
+                    Code.NOT_DIVIDED,
+                    lambda args: _step(args, 1),
+                    "Your scale is the group's largest |w|. The scale is one step: divide it by 7.",
+                ),
+            ),
             between(0, -7, 7),
             within_half_a_step(_error),
             beats_one_scale,
@@ -225,8 +257,7 @@ GROUPWISE = Exercise(
         ),
         Mistake(
             Code.ASYMMETRIC,
-            "You divided by 8. The integers go from −7 to 7, so the largest weight becomes 7: "
-            "divide by 7.",
+            _HALF_OPEN,
             _with(8, -8, 7),
         ),
         Mistake(
@@ -236,8 +267,7 @@ GROUPWISE = Exercise(
         ),
         Mistake(
             Code.MAGNITUDE,
-            "You divided by 15 or 16. Four bits have 16 patterns, but half of them are negative: "
-            "the largest is 7.",
+            _PATTERNS,
             _with(15, -7, 7),
         ),
         Mistake(
@@ -247,7 +277,7 @@ GROUPWISE = Exercise(
         ),
         Mistake(
             Code.SIGN,
-            "You took the largest weight of a group, not the largest |w|: np.abs first.",
+            _SIGNED,
             as_found(_signed),
         ),
     ),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
 from labkit.contract.codes import Code
 from labkit.contract.errors import LabkitError
 from labkit.contract.givens import Given, Givens
@@ -10,7 +14,9 @@ from labkit.exercises.kinds.intervals import (
     Interval,
     paired_bootstrap,
     paired_t,
+    percentiles,
     spread,
+    unpaired_bootstrap,
     welch,
 )
 from labkit.exercises.lab04_quantization.objectives import LOSS
@@ -25,7 +31,7 @@ from labkit.exercises.spec import Draw, Exercise, Mistake, Tier
 
 DRAWN = ("q4_0", "bnb_nf4", "rtn4", "rtn3")
 RESAMPLES = 4000
-_KIND = IntervalKind("%")
+_PERCENT = IntervalKind("%")
 
 
 def _draw(draw: Draw) -> tuple[Given, ...]:
@@ -49,33 +55,72 @@ def _draw(draw: Draw) -> tuple[Given, ...]:
     )
 
 
-def _rights(g: Givens) -> tuple[Interval, ...]:
-    pair = (g.reference_nll, g.format_nll)
-    return (
-        as_percent(paired_bootstrap(*pair, resamples=RESAMPLES)),
-        as_percent(paired_t(*pair)),
-    )
+def _pair(g: Givens) -> tuple[list[float], list[float]]:
+    return g.reference_nll, g.format_nll
 
 
 def _differences(g: Givens) -> list[float]:
-    return [b - a for a, b in zip(g.reference_nll, g.format_nll, strict=True)]
+    return [b - a for a, b in zip(*_pair(g), strict=True)]
 
 
-def _nats(g: Givens) -> Interval | None:
-    """The interval of the difference itself, where it is not also the share."""
-    found, share = paired_t(g.reference_nll, g.format_nll), _share(g)
-    return None if _KIND.same(found, share) else found
+@lru_cache(maxsize=16)
+def _both(reference: tuple[float, ...], other: tuple[float, ...]) -> tuple[Interval, ...]:
+    return paired_t(reference, other), paired_bootstrap(reference, other, resamples=RESAMPLES)
 
 
-def _share(g: Givens) -> Interval:
-    low, high = as_percent(paired_t(g.reference_nll, g.format_nll))
-    return low / 100, high / 100
+def _nats(g: Givens) -> tuple[Interval, ...]:
+    """The interval of the mean difference, by both methods that are right."""
+    return _both(tuple(g.reference_nll), tuple(g.format_nll))
 
 
-def _hundred_nats(g: Givens) -> Interval | None:
-    low, high = paired_t(g.reference_nll, g.format_nll)
-    found = 100 * low, 100 * high
-    return None if _KIND.same(found, _rights(g)) else found
+def _rights(g: Givens) -> tuple[Interval, ...]:
+    return tuple(map(as_percent, _nats(g)))
+
+
+def _turned(
+    g: Givens, turn: Callable[[float], float], *but: Callable[[float], float]
+) -> tuple[Interval, ...] | None:
+    """The ends by a wrong step 4; None where the right one, or one of `but`, ends alike."""
+    found = tuple((turn(low), turn(high)) for low, high in _nats(g))
+    others = [_rights(g), *(tuple((t(low), t(high)) for low, high in _nats(g)) for t in but)]
+    return None if any(_PERCENT.same(found, other) for other in others) else found
+
+
+def _sign(g: Givens) -> tuple[Interval, ...]:
+    return tuple(as_percent((-high, -low)) for low, high in _nats(g))
+
+
+def _unpaired(g: Givens) -> tuple[Interval, ...]:
+    drawn = unpaired_bootstrap(*_pair(g), resamples=RESAMPLES)
+    return as_percent(welch(*_pair(g))), as_percent(drawn)
+
+
+def _single_windows(g: Givens) -> tuple[Interval, ...]:
+    d = _differences(g)
+    return as_percent(spread(d)), as_percent(percentiles(d))
+
+
+# Each mistake as it ends after Student's t (or a formula like it), and after a bootstrap.
+_WAYS: dict[Code, Callable[[Givens], tuple[Interval, ...] | None]] = {
+    Code.UNPAIRED: _unpaired,
+    Code.SPREAD_NOT_ERROR: _single_windows,
+    Code.PREFIX: lambda g: _turned(g, math.expm1),
+    Code.OTHER_QUANTITY: lambda g: _turned(g, lambda nats: nats, math.expm1),
+    Code.MAGNITUDE: lambda g: _turned(g, lambda nats: 100 * nats),
+    Code.FACTOR_NOT_RISE: lambda g: _turned(g, lambda nats: 100 * math.exp(nats)),
+    Code.BASE_TWO: lambda g: _turned(g, lambda nats: 100 * (2**nats - 1)),
+    Code.SIGN: _sign,
+}
+
+
+def _mistake(code: Code, says: str) -> Mistake:
+    """A known mistake with its first way; the kind knows the others."""
+
+    def value(g: Givens) -> Interval | None:
+        ways = _WAYS[code](g)
+        return ways[0] if ways else None
+
+    return Mistake(code, says, value)
 
 
 RISE = Exercise(
@@ -84,7 +129,7 @@ RISE = Exercise(
     objective=LOSS,
     points=2,
     tier=Tier.OWN,
-    kind=_KIND,
+    kind=IntervalKind("%", ways=tuple(_WAYS.items())),
     statement=(
         "Your learner id has drawn a format of your record. Perplexity is `exp(mean loss)`, so it "
         "rises by the factor `exp(mean of the differences)`.\n\n"
@@ -102,44 +147,46 @@ RISE = Exercise(
     draw=_draw,
     reference=_rights,
     mistakes=(
-        Mistake(
+        _mistake(
             Code.UNPAIRED,
             "You treated the two lists as if they came from different texts. Some windows are hard "
             "for every format, and that is most of the scatter. Differences first: it cancels.",
-            lambda g: as_percent(welch(g.reference_nll, g.format_nll)),
         ),
-        Mistake(
+        _mistake(
             Code.SPREAD_NOT_ERROR,
             "That is where single windows lie. Asked: where their mean lies. Resample all windows "
             "and take the mean of each resample.",
-            lambda g: as_percent(spread(_differences(g))),
         ),
-        Mistake(
+        _mistake(
             Code.PREFIX,
             "This is a share. Asked: percent. Multiply by 100.",
-            _share,
         ),
-        Mistake(
+        _mistake(
             Code.OTHER_QUANTITY,
             "These are nats, the difference of losses. Asked: the rise of perplexity in percent, "
             "100 · (exp(end) − 1).",
-            _nats,
         ),
-        Mistake(
+        _mistake(
             Code.MAGNITUDE,
             "You multiplied nats by 100. That is close for small differences only: the rise is "
             "100 · (exp(end) − 1).",
-            _hundred_nats,
+        ),
+        _mistake(
+            Code.FACTOR_NOT_RISE,
+            "You forgot to subtract 1: exp(end) is a factor, and a factor of 1 is no rise at all.",
+        ),
+        _mistake(
+            Code.BASE_TWO,
+            "You took a power of 2. The loss is in nats, with the natural logarithm: exp.",
         ),
         Mistake(
             Code.OTHER_LEVEL,
             "This is a 99 % interval. Asked: 95 %, from the 2.5th to the 97.5th percentile.",
-            lambda g: as_percent(paired_t(g.reference_nll, g.format_nll, 0.99)),
+            lambda g: as_percent(paired_t(*_pair(g), 0.99)),
         ),
-        Mistake(
+        _mistake(
             Code.SIGN,
             "The wrong way round: format minus reference. A worse format has a positive rise.",
-            lambda g: as_percent(paired_t(g.format_nll, g.reference_nll)),
         ),
     ),
     hints=(
