@@ -117,6 +117,14 @@ def test_any_other_confidence_is_refused_in_one_sentence(value: Any) -> None:
         prediction.percent(value)
 
 
+def test_a_blank_prediction_of_an_option_shows_no_number(workspace: Path) -> None:
+    said = words(open_lab(workspace).predict("1.4"))
+    for option in ('"a"', '"b"'):
+        assert option in said
+    assert "12.5" not in said
+    assert "12.5" in words(open_lab(workspace, PERCENT).predict("1.7"))
+
+
 def test_an_option_is_a_prediction_without_a_factor(workspace: Path) -> None:
     lab = open_lab(workspace)
     assert "You say b, and are 40 % sure." in words(lab.predict("1.4", "b", confidence=40))

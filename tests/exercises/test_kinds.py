@@ -14,6 +14,7 @@ from labkit.contract import Code, LabkitError, Outcome, Q, Status
 from labkit.contract.answer import encode
 from labkit.contract.probe import run_probe
 from labkit.exercises import Facts, judge, load, practice_seeds, probe_for
+from labkit.exercises.kinds.quantity import remark
 from labkit.exercises.units import DimensionError, UnitError, convert, parse
 
 LAB = load("1")
@@ -100,6 +101,8 @@ def test_gb_is_not_gib_and_flops_is_a_rate() -> None:
     assert convert(70, "TFLOPS", "FLOP/s") == 70e12
     assert convert(70, "TFLOPs", "FLOP") == 70e12
     assert convert(295, "FLOPS/byte", "FLOP/B") == 295
+    assert convert(3.64, "times", "x") == 3.64
+    assert convert(30.3, "users", "sequences") == 30.3
     with pytest.raises(DimensionError):
         convert(1, "GB/s", "GB")
     with pytest.raises(UnitError, match="GiB"):
@@ -218,3 +221,18 @@ def test_forged_messages_are_judged_without_raising(value: Any, kind: str) -> No
     for number in ("1.4", "1.7", "1.8", "1.12", "1.14"):
         result = judge(LAB[number], facts, wire, learner="a", records={})
         assert not result.passed
+
+
+@pytest.mark.parametrize("unit", ["", "x", "%", "GB", "tok/s"])
+@pytest.mark.parametrize("binary", [2**30 / 1e9, 2**20 / 1e6, 1024 / 1000])
+def test_only_where_bytes_may_be_miscounted_is_gb_taken_for_gib(unit: str, binary: float) -> None:
+    told = {remark(2.0 * binary, 2.0, unit)[0], remark(2.0 / binary, 2.0, unit)[0]}
+    assert (told == {Code.GB_AS_GIB}) is (unit in ("GB", "tok/s"))
+    assert told == {Code.GB_AS_GIB} or Code.GB_AS_GIB not in told
+
+
+@pytest.mark.parametrize(
+    ("value", "small"), [(2.08, True), (1.85, True), (2.3, False), (2.7, False), (1.4, False)]
+)
+def test_a_third_too_much_is_nothing_small(value: float, small: bool) -> None:
+    assert ("Something small" in remark(value, 2.0, "x")[1]) is small

@@ -89,9 +89,13 @@ def percent(confidence: Any) -> int:
 def unpredicted(exercise: Exercise) -> Card:
     """A prediction cell that is still blank."""
     low, high = CONFIDENCES[0], CONFIDENCES[-1]
+    guess, example = "your guess", "12.5"
+    if isinstance(exercise.kind, Choice):
+        listed = ", ".join(f'"{option.key}"' for option in exercise.kind.options)
+        guess, example = f"one of {listed}", '"…"'
     line = (
-        f"Put your guess and how sure you are ({low} to {high} percent) in place of the dots: "
-        f'`lab.predict("{exercise.id}", 12.5, confidence=70)`.'
+        f"Put {guess} and how sure you are ({low} to {high} percent) in place of the dots: "
+        f'`lab.predict("{exercise.id}", {example}, confidence=70)`.'
     )
     head = f"○ No prediction yet · {exercise.id} {exercise.title}"
     return Card(head, (line,), tail="ungraded", state="not-attempted")

@@ -35,7 +35,8 @@ _NAMES = {
     "USD": "usd", "$": "usd", "usd": "usd", "dollar": "usd", "dollars": "usd",
     "FLOP": "flop", "FLOPs": "flop", "flop": "flop", "flops": "flop",
     "s": "second", "sec": "second", "second": "second", "seconds": "second",
-    "x": "item", "seq": "item", "seqs": "item", "sequences": "item", "sequence": "item",
+    "x": "item", "times": "item", "user": "item", "users": "item",
+    "seq": "item", "seqs": "item", "sequences": "item", "sequence": "item",
     "step": "item", "steps": "item", "block": "item", "blocks": "item",
     "fraction": "item", "weight": "item", "weights": "item", "param": "item", "params": "item",
 }  # fmt: skip
