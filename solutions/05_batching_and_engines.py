@@ -451,6 +451,9 @@ for name, mode in modes.items():
 # while others are being answered. Its times are wall clock, as users feel them: compare them
 # within one record, and nowhere else.
 #
+# In its table, the rows *4 at once* and *8 at once* have one sample per user: a wide spread there is
+# the queue, not noise.
+#
 # It takes a few minutes. In a hurry: `load = bench.load(replay=True)`.
 
 # %% id="measure-load"

@@ -54,6 +54,15 @@ def test_a_record_survives_the_disk(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("clear")
+def test_one_sample_has_no_spread() -> None:
+    once = Series("ttft", "ms", (3.0,), "Once")
+    twice = Series("itl", "ms", (3.0, 3.0), "Twice")
+    lines = repr(replace(record(), series=(once, twice))).splitlines()
+    rows = [line.split() for line in lines if line.startswith(("Once", "Twice"))]
+    shown = {label: rest for label, _, _, *rest in rows}
+    assert shown == {"Once": ["–", "1"], "Twice": ["0.0", "%", "2"]}
+
+
 @pytest.mark.parametrize("name", ["machine", "decode"])
 def test_a_replay_is_labelled_with_its_machine(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     by_argument = measure(name, replay=True)

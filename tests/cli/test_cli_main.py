@@ -89,6 +89,13 @@ def test_every_command_has_help(entry, capsys):
     assert "Usage: labkit " + entry.name in capsys.readouterr().out
 
 
+def test_a_group_without_its_command_prints_its_help_and_nothing_else(capsys):
+    assert main(["engine"]) == 2
+    captured = capsys.readouterr()
+    assert "install" in captured.out + captured.err
+    assert "See:" not in captured.out + captured.err
+
+
 def test_a_known_error_is_one_sentence(command, capsys):
     command(lambda: fail("That file holds nothing."))
     assert main(["throwaway"]) == 2

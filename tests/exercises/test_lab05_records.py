@@ -143,6 +143,19 @@ def test_the_interval_forgives_rounding_and_nothing_wider(facts: Facts) -> None:
     assert not judged("5.8", facts, (low - 0.2, high + 0.2), engines=record).passed
 
 
+def test_a_middle_with_its_half_is_told_from_swapped_ends(facts: Facts) -> None:
+    record = engines_record()
+    g = givens_for(LAB["5.8"], facts, learner="a", records={"engines": record})
+    low, high = LAB["5.8"].reference(g)
+    for answer, says in (
+        (((low + high) / 2, (high - low) / 2), "middle ± half"),
+        ((high, low), "lower end comes first"),
+    ):
+        result = judged("5.8", facts, answer, engines=record)
+        assert (result.status, result.code) == (Status.FAILED, Code.ENDS_SWAPPED)
+        assert says in result.message
+
+
 def test_a_forgotten_root_is_named(facts: Facts) -> None:
     record = engines_record()
     g = givens_for(LAB["5.8"], facts, learner="a", records={"engines": record})

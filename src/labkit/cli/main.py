@@ -98,6 +98,8 @@ def _run(command: Command, arguments: list[str]) -> int:
         print("Stopped.", file=sys.stderr)
         return 1
     except usage_error as error:
+        if not str(error):  # a group without its command: its help stands there already
+            return 2
         raise LabkitError(f"{_sentence(error)} See: labkit {command.name} --help") from None
     return result if isinstance(result, int) else 0
 

@@ -126,7 +126,7 @@ class Record:
             [
                 s.label or s.name,
                 f"{number(s.median)} {s.unit}",
-                f"{100 * s.iqr / s.median:.1f} %" if s.median else "–",
+                f"{100 * s.iqr / s.median:.1f} %" if s.median and len(s.samples) > 1 else "–",
                 len(s.samples),
             ]
             for s in self.series

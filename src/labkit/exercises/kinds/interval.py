@@ -114,6 +114,9 @@ class IntervalKind:
         rights = _several(exercise.reference(givens))
         if any(self._near(ends, right) for right in rights):
             return passed(exercise, shown)
+        if any(self._near(ends, _middle_and_half(right)) for right in rights):
+            says = "This is the middle and half of the width. Asked: both ends, middle ± half."
+            return failed(exercise, Code.ENDS_SWAPPED, says, shown)
         if ends[0] > ends[1]:
             return failed(exercise, Code.ENDS_SWAPPED, "The lower end comes first.", shown)
         made = self._made_by(exercise, givens, ends)
@@ -126,6 +129,11 @@ class IntervalKind:
 def _several(value: Any) -> tuple[Interval, ...]:
     """One interval or several, as a tuple of them."""
     return (value,) if isinstance(value[0], (int, float)) else tuple(value)
+
+
+def _middle_and_half(interval: Interval) -> Interval:
+    low, high = interval
+    return (low + high) / 2, (high - low) / 2
 
 
 def _remark(got: Interval, right: Interval) -> tuple[Code, str]:
