@@ -108,6 +108,20 @@ class LabPage:
         self.page.keyboard.press("Control+A")
         self.page.keyboard.insert_text(text)
 
+    def answer(self, number: str, source: str | None = None) -> str:
+        """Type an answer (None: what stands there), run its cells; returns the check's output."""
+        stem = f"ex-{number.replace('.', '-')}"
+        if f"{stem}-given" in self._ids():
+            self.run(f"{stem}-given")
+        if source is not None:
+            self.type_into(f"{stem}-answer", source)
+        self.run(f"{stem}-answer")
+        return self.run(f"{stem}-check")
+
+    def pictures(self, key: int | str) -> int:
+        """How many figures the cell shows."""
+        return self.cell(key).locator("img").count()
+
     def source(self, key: int | str) -> str:
         """The cell's source as it stands on the page."""
         return "\n".join(self.cell(key).locator(".cm-line").all_inner_texts())

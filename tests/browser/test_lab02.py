@@ -27,27 +27,17 @@ def test_first_cells_a_known_mistake_and_its_mending(
     assert "22.35 GiB" in lab.run("gb-gib")
     assert "num_key_value_heads" in lab.run("config")
 
-    assert "Not attempted" in _answer(lab, "2.11", None)
+    assert "Not attempted" in lab.answer("2.11")
     for mistake in LAB["2.11"].mistakes[:2]:
-        told = _answer(lab, "2.11", TYPED["2.11", mistake.code])
+        told = lab.answer("2.11", TYPED["2.11", mistake.code])
         assert mistake.says in told
         assert "Not yet" in told  # in words, not by colour alone
-    told = _answer(lab, "2.11", LAB["2.11"].solution)
+    told = lab.answer("2.11", LAB["2.11"].solution)
     assert "Passed" in told
     assert LAB["2.11"].praise in told
 
     lab.run("attention-kinds")
-    assert lab.cell("attention-kinds").locator("img").count() == 1  # the figure is drawn
-    lab.run("ex-2-1-given")
-    assert "Eight times too large" in _answer(lab, "2.1", "kv_70b = 2621440")
-    assert "Passed" in _answer(lab, "2.1", 'kv_70b = "320 KiB"')
+    assert lab.pictures("attention-kinds") == 1  # the figure is drawn
+    assert "Eight times too large" in lab.answer("2.1", "kv_70b = 2621440")
+    assert "Passed" in lab.answer("2.1", 'kv_70b = "320 KiB"')
     assert lab.toasts() == []
-
-
-def _answer(lab: LabPage, number: str, source: str | None) -> str:
-    """Type an answer (None: leave the blank), run the answer and check cells."""
-    stem = f"ex-{number.replace('.', '-')}"
-    if source is not None:
-        lab.type_into(f"{stem}-answer", source)
-    lab.run(f"{stem}-answer")
-    return lab.run(f"{stem}-check")

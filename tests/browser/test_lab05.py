@@ -26,31 +26,20 @@ def test_steps_a_timeline_and_a_class(
     lab = open_lab(tmp_path / "ws", NOTEBOOK)
     assert "Batching and engines" in lab.run("setup")
 
-    lab.run("ex-5-1-given")
-    assert "Not attempted" in _answer(lab, "5.1", None)
-    assert "advance together" in _answer(lab, "5.1", "static_steps = sum(g.lengths)")
-    assert "Passed" in _answer(lab, "5.1", LAB["5.1"].solution)
+    assert "Not attempted" in lab.answer("5.1")
+    assert "advance together" in lab.answer("5.1", "static_steps = sum(g.lengths)")
+    assert "Passed" in lab.answer("5.1", LAB["5.1"].solution)
 
     lab.run("slot-timeline")
-    assert lab.cell("slot-timeline").locator("img").count() == 1
-    lab.run("ex-5-9-given")
-    assert "static as well" in _answer(lab, "5.9", TYPED["5.9", Code.IDLE_SLOT])
-    assert "Passed" in _answer(lab, "5.9", LAB["5.9"].solution)
+    assert lab.pictures("slot-timeline") == 1
+    assert "static as well" in lab.answer("5.9", TYPED["5.9", Code.IDLE_SLOT])
+    assert "Passed" in lab.answer("5.9", LAB["5.9"].solution)
 
-    assert "Not attempted" in _answer(lab, "5.7", None)
+    assert "Not attempted" in lab.answer("5.7")
     assert "in exercise 5.7 first" in lab.run("shared-prompt")
-    told = _answer(lab, "5.7", TYPED["5.7", Code.NOT_COPIED])
+    told = lab.answer("5.7", TYPED["5.7", Code.NOT_COPIED])
     assert "another sequence shares" in told
     assert "operation 3 of 4, append()" in told
-    assert "Passed" in _answer(lab, "5.7", LAB["5.7"].solution)
+    assert "Passed" in lab.answer("5.7", LAB["5.7"].solution)
     assert "with the prompt shared" in lab.run("shared-prompt")
     assert lab.toasts() == []
-
-
-def _answer(lab: LabPage, number: str, source: str | None) -> str:
-    """Type an answer (None: leave the blank), run the answer and check cells."""
-    stem = f"ex-{number.replace('.', '-')}"
-    if source is not None:
-        lab.type_into(f"{stem}-answer", source)
-    lab.run(f"{stem}-answer")
-    return lab.run(f"{stem}-check")

@@ -26,41 +26,31 @@ def test_scores_blocks_and_a_decoder_to_repair(
     lab = open_lab(tmp_path / "ws", NOTEBOOK)
     assert "Attention and speculative decoding" in lab.run("setup")
     lab.run("plain-attention")
-    assert lab.cell("plain-attention").locator("img").count() == 1  # the figure is drawn
+    assert lab.pictures("plain-attention") == 1  # the figure is drawn
 
-    lab.run("ex-6-1-given")
-    assert "This is one head." in _answer(lab, "6.1", "scores_gib = 4096**2 * 2 / 2**30")
-    assert "Passed" in _answer(lab, "6.1", 'scores_gib = "1024 MiB"')
+    assert "This is one head." in lab.answer("6.1", "scores_gib = 4096**2 * 2 / 2**30")
+    assert "Passed" in lab.answer("6.1", 'scores_gib = "1024 MiB"')
     assert "38.71512" in lab.run("online-softmax")
 
-    assert "Not attempted" in _answer(lab, "6.6", None)
+    assert "Not attempted" in lab.answer("6.6")
     for code in (Code.MEMORY_LIMIT, Code.NOT_RESCALED):
-        told = _answer(lab, "6.6", TYPED["6.6", code])
+        told = lab.answer("6.6", TYPED["6.6", code])
         assert _sentence("6.6", code) in told
         assert "Not yet" in told  # in words, not by colour alone
-    assert LAB["6.6"].praise in _answer(lab, "6.6", LAB["6.6"].solution)
+    assert LAB["6.6"].praise in lab.answer("6.6", LAB["6.6"].solution)
     lab.run("yours-at-work")
-    assert lab.cell("yours-at-work").locator("img").count() == 1
+    assert lab.pictures("yours-at-work") == 1
 
     lab.run("toy-models")
     assert "tokens per pass : [3, 3, 3]" in lab.run("broken-decode")
-    assert "Not attempted" in _answer(lab, "6.7", None)
+    assert "Not attempted" in lab.answer("6.7")
     assert "Then run this cell again" in lab.run("yours-decoding")
-    told = _answer(lab, "6.7", TYPED["6.7", Code.AS_PRINTED])
+    told = lab.answer("6.7", TYPED["6.7", Code.AS_PRINTED])
     assert _sentence("6.7", Code.AS_PRINTED) in told
-    assert "Passed" in _answer(lab, "6.7", LAB["6.7"].solution)
+    assert "Passed" in lab.answer("6.7", LAB["6.7"].solution)
     assert "24 tokens in 6 passes" in lab.run("yours-decoding")
     assert lab.toasts() == []
 
 
 def _sentence(number: str, code: Code) -> str:
     return next(m.says for m in LAB[number].mistakes if m.code is code)
-
-
-def _answer(lab: LabPage, number: str, source: str | None) -> str:
-    """Type an answer (None: leave the blank), run the answer and check cells."""
-    stem = f"ex-{number.replace('.', '-')}"
-    if source is not None:
-        lab.type_into(f"{stem}-answer", source)
-    lab.run(f"{stem}-answer")
-    return lab.run(f"{stem}-check")
