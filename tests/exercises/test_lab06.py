@@ -140,14 +140,36 @@ def test_blocks_change_nothing(
     )
 
 
-def test_blocks_of_queries_need_no_online_softmax(facts: Facts) -> None:
-    """Whole rows of a few queries are O(n) as well, so they pass."""
+@pytest.mark.parametrize("rows", [64, 128, 4096])
+def test_whole_rows_of_many_queries_are_no_blocks_of_keys(facts: Facts, rows: int) -> None:
 
     def by_rows(q: Any, k: Any, v: Any, block: int) -> Any:
-        found = [blocks.naive_attention(q[at : at + 64], k, v) for at in range(0, len(q), 64)]
+        found = [blocks.naive_attention(q[at : at + rows], k, v) for at in range(0, len(q), rows)]
         return np.concatenate(found)
 
-    assert outcome(LAB["6.6"], facts, by_rows, "a", {}).passed
+    assert outcome(LAB["6.6"], facts, by_rows, "a", {}).code is Code.MEMORY_LIMIT
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_largest_score_that_begins_at_zero_is_told(facts: Facts, learner: str) -> None:
+    def from_zero(q: Any, k: Any, v: Any, block: int) -> Any:
+        return blocks.block_attention(q, k, v, block, start=0.0)
+
+    assert outcome(LAB["6.6"], facts, from_zero, learner, {}).code is Code.START_AT_ZERO
+
+
+def test_what_fails_on_every_call_is_not_laid_on_one(facts: Facts) -> None:
+    def mismatched(q: Any, k: Any, v: Any, block: int) -> Any:
+        return q @ v[:0]
+
+    def grown(q: Any, k: Any, v: Any, block: int) -> Any:
+        return np.full((len(q), v.shape[1]), np.nan)
+
+    raised = outcome(LAB["6.6"], facts, mismatched, "a", {})
+    assert raised.code is Code.RAISES
+    assert raised.message.startswith("Every call raises ValueError")
+    endless = outcome(LAB["6.6"], facts, grown, "a", {})
+    assert endless.message == "On every call the result holds NaN or infinity."
 
 
 def test_single_precision_is_enough(facts: Facts) -> None:
@@ -161,7 +183,7 @@ def test_single_precision_is_enough(facts: Facts) -> None:
 
 def test_the_whole_matrix_is_seen_in_single_precision_too(facts: Facts) -> None:
     def single(q: Any, k: Any, v: Any, block: int) -> Any:
-        q, k, v = (x.astype(np.float64 if len(q) < 100 else np.float32) for x in (q, k, v))
+        q, k, v = (x.astype(np.float64 if len(k) < 100 else np.float32) for x in (q, k, v))
         return blocks.naive_attention(q, k, v)
 
     assert outcome(LAB["6.6"], facts, single, "a", {}).code is Code.MEMORY_LIMIT
@@ -216,6 +238,15 @@ def test_a_shorter_last_draft_is_as_good(facts: Facts) -> None:
     assert outcome(LAB["6.7"], facts, careful, "a", {}).passed
 
 
+def test_a_text_without_its_counts_is_told_what_was_promised(facts: Facts) -> None:
+    def text_only(*args: Any) -> Any:
+        return decoding.speculative_decode(*args)[0]
+
+    told = outcome(LAB["6.7"], facts, text_only, "a", {})
+    assert told.code is Code.TYPE
+    assert "(text, gained)" in told.message
+
+
 # --- how far to draft ----------------------------------------------------------------------------
 
 
@@ -226,6 +257,16 @@ def test_no_other_length_is_better(alpha: float, c: float) -> None:
     for other in range(17):
         assert expected_speedup(alpha, other, c) <= speedup + 1e-9
     assert speedup == pytest.approx(expected_speedup(alpha, gamma, c))
+
+
+def test_of_two_lengths_that_gain_the_same_the_shorter(facts: Facts) -> None:
+    def longer(alpha: float, c: float) -> Any:
+        ups = [expected_speedup(alpha, n, c) for n in range(17)]
+        return max(n for n in range(17) if ups[n] == max(ups)), max(ups)
+
+    told = outcome(LAB["6.8"], facts, longer, "a", {})
+    assert told.code is Code.NOT_BEST
+    assert "as much with fewer drafts" in told.message
 
 
 def test_the_closed_formula_is_told_where_it_breaks(facts: Facts) -> None:

@@ -111,6 +111,7 @@ TYPED: dict[tuple[str, Code], str] = {
     ("6.6", Code.SCALE_FORGOTTEN): _blocks(root="1"),
     ("6.6", Code.LAST_BLOCK): _blocks(keys="len(k) // (block := min(block, len(k))) * block"),
     ("6.6", Code.MAX_FORGOTTEN): _blocks(start="0.0", new="largest"),
+    ("6.6", Code.START_AT_ZERO): _blocks(start="0.0"),
     ("6.7", Code.AS_PRINTED): "speculative_decode = broken_decode",
     ("6.7", Code.UNVERIFIED): _decode(new="proposal"),
     ("6.7", Code.OFF_BY_ONE): _decode(shift="said = [*said[1:], said[-1]]"),

@@ -45,7 +45,7 @@ class FunctionKind:
     then only an example. `memory` limits what one call may take, in bytes: a call that takes more
     fails with Code.MEMORY_LIMIT, in the notebook (counted by tracemalloc) and in grading (an
     address-space limit). Choose a size where the wrong way needs several times as much, and the
-    right one less than a quarter.
+    right one less than a quarter. `no_end` is what to look at where a call does not come back.
     """
 
     signature: str
@@ -61,6 +61,7 @@ class FunctionKind:
     properties: tuple[Property, ...] = ()
     compare: bool = True
     memory: int | None = None
+    no_end: str = ""
     name: str = "function"
 
     def stub(self, exercise: Exercise) -> str:
@@ -144,7 +145,8 @@ class _Trial:
             except (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError):
                 if self.right is not None and self._is_right(i):
                     continue  # the right numbers in a shape that the property does not know
-                found = Code.TYPE, "The result is not what the docstring promises."
+                promised = self.kind.doc.removeprefix("→ ").rstrip(".")
+                found = Code.TYPE, f"The result is not what the docstring promises: {promised}."
             if found is not None:
                 return found
         return None
@@ -201,13 +203,17 @@ class _Trial:
             return Code.OTHER, f"Right on {self.kind.plain}, wrong on {about}."
         name, text = str(bad.get("ename"))[:60], str(bad.get("evalue"))[:160]
         if name == "TimeLimit":
-            return Code.NO_END, f"On {about} it had not come back when time was up."
+            return self._no_end(about)
         if "array" in about:
             return Code.SCALAR_ONLY, (
                 f"Right on {self.kind.plain}, but on {about} it raises {name}. "
                 "`if` and min() decide once; np.minimum decides for each number of an array."
             )
         return Code.RAISES, f"Right on {self.kind.plain}, but on {about} it raises {name}: {text}"
+
+    def _no_end(self, about: str) -> tuple[Code, str]:
+        says = f"On {about} it had not come back when time was up. {self.kind.no_end}"
+        return Code.NO_END, says.rstrip()
 
     def _remark(self, wrong: Sequence[int], everywhere: bool) -> tuple[Code, str]:
         """`wrong` are the plain calls that fail; `everywhere`: all the others fail as well."""
@@ -223,13 +229,17 @@ class _Trial:
                 name, text = str(results[i].get("ename"))[:60], str(results[i].get("evalue"))[:160]
                 where = self.kind.describe(self.probe.calls[i][1])
                 if name == "TimeLimit":
-                    return Code.NO_END, f"On {where} it had not come back when time was up."
+                    return self._no_end(where)
+                if everywhere and _all_alike(results):
+                    return Code.RAISES, f"Every call raises {name}: {text}"
                 return Code.RAISES, f"On {where} the function raises {name}: {text}"
         for i in wrong:
             if i in self.remarks:
                 return self.remarks[i]
         if any(not math.isfinite(x) for i in wrong for x in numbers(results[i]) or ()):
-            return Code.NOT_FINITE, f"On {about} the result holds NaN or infinity."
+            holds = [any(not math.isfinite(x) for x in numbers(r) or ()) for r in results]
+            where = "every call" if all(holds) else about
+            return Code.NOT_FINITE, f"On {where} the result holds NaN or infinity."
         if self._typed():
             return Code.TYPED_CONSTANT, (
                 "The function returns the same number for every input. "
@@ -246,6 +256,14 @@ class _Trial:
         got = [str(found) for found in given if found]
         good = [str(numbers(r)) for r in self.right or []]
         return len(got) > 2 and len(set(got)) == 1 and len(set(good)) > 1
+
+
+def _all_alike(results: Sequence[Wire]) -> bool:
+    """Whether all of them raised, and the same."""
+    return (
+        all(r.get("kind") == "raised" for r in results)
+        and len({r.get("ename") for r in results}) == 1
+    )
 
 
 def _several(wire: Wire) -> int:

@@ -137,7 +137,7 @@ def _share(got: list[float], good: list[float]) -> str:
     if ratios and ratios[0] and all(math.isclose(r, ratios[0], rel_tol=1e-3) for r in ratios):
         return _ratio(ratios[0])
     off = sum(not math.isclose(a, b, rel_tol=1e-4) for a, b in zip(got, good, strict=True))
-    return f"{off:,} of its {len(good):,} numbers are wrong."
+    return f"{off:,} of its {len(good):,} numbers {'is' if off == 1 else 'are'} wrong."
 
 
 def _ratio(ratio: float) -> str:

@@ -20,6 +20,8 @@ from labkit.exercises.kinds.outcomes import failed, not_attempted, passed, wrong
 from labkit.exercises.spec import Exercise
 from labkit.exercises.units import DimensionError, UnitError, convert
 
+_PLAIN = ("", "x", "%")  # units of factors and shares
+
 
 class Tolerance(Enum):
     """Allowed relative distance from the reference, by where the number comes from."""
@@ -45,7 +47,7 @@ class Quantity:
 
     def stub(self, exercise: Exercise) -> str:
         """`ridge = ...  # FLOP/B`."""
-        return f"{exercise.answer_name} = ...  # {self.unit}"
+        return f"{exercise.answer_name} = ..." + (f"  # {self.unit}" if self.unit else "")
 
     def probe(self, exercise: Exercise, givens: Sequence[Givens]) -> Probe | None:
         """No calls: the number alone decides."""
@@ -184,7 +186,8 @@ def remark(value: float, reference: float, unit: str) -> tuple[Code, str]:
                 f"The digits are right, but the answer is 10^{power} times too {side}: "
                 f"check kilo, mega, giga and the asked unit, {unit}."
             )
-    for binary in (2**30 / 1e9, 2**20 / 1e6, 1024 / 1000):
+    # A factor or a share has no bytes in it that could have been miscounted by one side alone.
+    for binary in () if unit in _PLAIN else (2**30 / 1e9, 2**20 / 1e6, 1024 / 1000):
         if any(math.isclose(r, binary, rel_tol=0.002) for r in (ratio, 1 / ratio)):
             return Code.GB_AS_GIB, (
                 "The answer is off by the ratio of binary to decimal units: "
@@ -199,7 +202,11 @@ def remark(value: float, reference: float, unit: str) -> tuple[Code, str]:
     if 2 / 3 <= ratio <= 1.5:
         return Code.MAGNITUDE, (
             f"The answer is {side} the right value by {abs(ratio - 1):.0%}. "
-            "Something small is counted that should not be, or the reverse."
+            + (
+                "Something small is counted that should not be, or the reverse."
+                if 0.9 <= ratio <= 1.1
+                else "A part of the formula is missing, or one is there that should not be."
+            )
         )
     times = ratio if ratio > 1 else 1 / ratio
     side = "large" if ratio > 1 else "small"

@@ -6,6 +6,7 @@ is Milakov and Gimelshein's (2018), as FlashAttention (Dao et al., 2022) uses it
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -34,12 +35,13 @@ def block_attention(
     shifted: bool = True,
     rescale_sum: bool = True,
     rescale_out: bool = True,
+    start: float = -math.inf,
 ) -> Array:
-    """The right one; the keywords leave out one thing each."""
+    """The right one; the keywords leave out one thing each. `start` is the first largest score."""
     import numpy as np
 
     scale = 1 / np.sqrt(q.shape[1]) if scaled else 1.0
-    largest = np.full(len(q), -np.inf if shifted else 0.0)
+    largest = np.full(len(q), start if shifted else 0.0)
     total = np.zeros(len(q))
     out = np.zeros((len(q), v.shape[1]))
     with np.errstate(over="ignore", invalid="ignore"):

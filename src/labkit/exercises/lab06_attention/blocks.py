@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.contract.arrays import drawn
+from labkit.contract.answer import encode
+from labkit.contract.arrays import argument, drawn
 from labkit.contract.codes import Code
 from labkit.contract.givens import Given, Givens
 from labkit.exercises.kinds import FunctionKind
@@ -12,9 +13,10 @@ from labkit.exercises.lab06_attention import block_functions as functions
 from labkit.exercises.lab06_attention.objectives import ATTENTION, ENGINE
 from labkit.exercises.spec import Draw, Exercise, Mistake, Tier
 
-LONG = 4096
+FEW, LONG = 64, 1 << 18  # few queries, so that whole rows of them are too much as well
 MEMORY = 64 << 20  # the long one's matrix alone takes 128 MiB in float64
 _LARGE = 40.0
+_BELOW = -60.0
 
 
 def _draw(draw: Draw) -> tuple[Given, ...]:
@@ -44,21 +46,30 @@ def _pack(g: Givens) -> tuple[Any, ...]:
 
 
 def _edges(g: Givens) -> tuple[tuple[Any, ...], ...]:
-    """A last block that is not full, one block for all, single keys, large scores, a long one."""
+    """A last block not full, one for all, single keys, scores far from zero, a long input."""
     return (
         _call(g.seed, 5, 50, 8, 16),
         _call(g.seed, 4, 30, 8, 64),
         _call(g.seed, 4, 20, 4, 1, width=6),
         _call(g.seed, 6, 48, 8, 16, scale=_LARGE),
-        _call(g.seed, LONG, LONG, 8, 128, width=4),
+        _negative(g.seed),
+        _call(g.seed, FEW, LONG, 2, 128),
     )
+
+
+def _negative(seed: int) -> tuple[Any, ...]:
+    """Scores so far below zero that exp() of each is 0: every query points away from every key."""
+    q, k, v, block = _call(seed, 4, 20, 4, 8)
+    return encode(abs(argument(q)) - _BELOW), encode(_BELOW - abs(argument(k))), v, block
 
 
 def _describe(args: tuple[Any, ...]) -> str:
     q, k, _, block = args
     keys = int(k["shape"][0])
     if keys == LONG:
-        return f"a sequence of {LONG:,} tokens"
+        return f"{LONG:,} keys"
+    if q["kind"] == "array":
+        return "scores that are all far below zero"
     if float(q["scale"]) >= _LARGE:
         return "large scores"
     if block >= keys:
@@ -72,7 +83,7 @@ def _is_long(args: tuple[Any, ...]) -> bool:
     return bool(args[1]["shape"][0] == LONG)
 
 
-def _but(**left_out: bool) -> Any:
+def _but(**left_out: Any) -> Any:
     """The right function without one of its parts."""
     return lambda _g: lambda q, k, v, block: functions.block_attention(q, k, v, block, **left_out)
 
@@ -105,8 +116,8 @@ BLOCKS = Exercise(
         "- it returns an array [queries, d_v], equal to `plain_attention` to 1e-5\n\n"
         "For each query keep three things: the largest score so far, the sum of the weights so "
         "far, and the weighted sum of the values so far.\n\n"
-        f"It is also called on {LONG:,} tokens, where one call may take {MEMORY >> 20} MiB: less "
-        "than the score matrix."
+        f"It is also called on {FEW} queries and {LONG:,} keys, where one call may take "
+        f"{MEMORY >> 20} MiB: less than the score matrix."
     ),
     answer_name="block_attention",
     draw=_draw,
@@ -114,8 +125,8 @@ BLOCKS = Exercise(
     mistakes=(
         Mistake(
             Code.MEMORY_LIMIT,
-            "Right, but on 4,096 tokens it takes more memory than it may: somewhere the whole "
-            "score matrix is there. Keep one block of scores at a time.",
+            "Right, but on a long input it takes more memory than it may: somewhere whole rows of "
+            "the score matrix are there. Keep the scores of one block of keys at a time.",
             lambda _g: functions.naive_attention,
         ),
         Mistake(
@@ -163,6 +174,12 @@ BLOCKS = Exercise(
             "Right on small scores, but exp() of a large one overflows. Subtract the largest score "
             "seen so far before exp().",
             _but(shifted=False),
+        ),
+        Mistake(
+            Code.START_AT_ZERO,
+            "The largest score begins at 0. Where all scores are far below zero it stays there, "
+            "and exp() gives 0 for each of them: 0 ÷ 0. Begin at −∞.",
+            _but(start=0.0),
         ),
     ),
     hints=(

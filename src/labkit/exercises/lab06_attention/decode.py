@@ -116,6 +116,10 @@ DECODE = Exercise(
         plain="longer texts",
         rel_tol=1e-9,
         properties=(_breach,),
+        no_end=(
+            "Does every round give a token? Where the first proposal is refused, the target's own "
+            "is left to add."
+        ),
     ),
     statement=(
         "Write the decoder as it should be. It takes the two toy models, the prompt (a list of "

@@ -54,8 +54,8 @@ EXPECTED = Exercise(
         ),
         Mistake(
             Code.PAST_REFUSAL,
-            "1 + α · γ keeps good tokens that stand behind a refused one. Acceptance stops at the "
-            "first refusal.",
+            "5 is 1 + α · γ: that keeps good tokens behind a refused one, but acceptance stops at "
+            "the first refusal. It is 1 ÷ (1 − α) as well: that never stops drafting.",
             lambda g: 1 + g.alpha * g.gamma,
         ),
         Mistake(
@@ -111,8 +111,8 @@ def _draw_gamma(draw: Draw) -> tuple[Given, ...]:
 
 
 def _edges(_g: Givens) -> tuple[tuple[float, float], ...]:
-    """A free drafter, one that is too dear, one that is always wrong, one that is always right."""
-    return ((0.9, 0.0), (0.8, 0.05), (0.7, 0.2), (0.3, 0.5), (0.0, 0.1), (1.0, 0.1))
+    """A free drafter, one too dear, one always wrong, one always right; one where all is one."""
+    return ((0.9, 0.0), (0.8, 0.05), (0.7, 0.2), (0.3, 0.5), (0.0, 0.1), (1.0, 0.1), (1.0, 1.0))
 
 
 def _describe(args: tuple[float, float]) -> str:

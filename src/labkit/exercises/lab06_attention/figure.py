@@ -220,7 +220,7 @@ FIGURE = Exercise(
     solution=SOLUTION,
     praise=(
         "A dear drafter has its best γ early; behind it every further draft costs more than it "
-        "gives. Points below the line at 1 are slower than no drafter at all."
+        "gives. Points below a speed-up of 1 are slower than no drafter."
     ),
     claim="E121",
     needs=("speculation",),

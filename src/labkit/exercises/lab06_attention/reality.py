@@ -206,6 +206,18 @@ CROWDED = Exercise(
             lambda g: g.copy_tokens / g.verify_over_step,
         ),
         (
+            Code.VERIFY_FORGOTTEN,
+            "The passes without a draft are missing in the cost: each of them is a plain step, "
+            "(1 − copy_drafted) · 1.",
+            lambda g: g.copy_tokens / (g.copy_drafted * g.verify_over_step),
+        ),
+        (
+            Code.SUM_OF_ROOFS,
+            "You gave every pass a plain step on top. Only those without a draft cost one: "
+            "1 − copy_drafted.",
+            lambda g: g.copy_tokens / (g.copy_drafted * g.verify_over_step + 1),
+        ),
+        (
             Code.VERIFY_IS_FREE,
             "These are the tokens per pass. The pass costs more than one step: divide by that.",
             lambda g: g.copy_tokens,

@@ -145,8 +145,8 @@ SHARE = Exercise(
     statement=(
         "A published chapter gives a benchmark: at 4,096 tokens FlashAttention 2 takes Llama-2-7B "
         "in BF16 from 12 GB of memory down to 7. It names neither the hardware nor the batch. You "
-        "can test it without either: attention that never writes its score matrices saves them "
-        "and nothing else.\n\n"
+        "can test it all the same: attention that never writes its score matrices saves them and "
+        "nothing else.\n\n"
         "Take the model and the prompt that your learner id has drawn, batch 1, all in BF16. With "
         "naive attention memory holds, at its peak, three things: all weights, the K and V of the "
         "prompt in all layers, and **one layer's** score matrices.\n\n"
@@ -171,6 +171,16 @@ SHARE = Exercise(
             Code.KV_FORGOTTEN,
             "The cache of the prompt is missing in the sum: K and V, all layers.",
             lambda g: _percent(score_bytes(g), weight_bytes(g)),
+        ),
+        Mistake(
+            Code.ONE_TENSOR,
+            "Your cache holds K alone, or V alone. It holds both.",
+            lambda g: _percent(score_bytes(g), weight_bytes(g), cache_bytes(g) / 2),
+        ),
+        Mistake(
+            Code.INVERTED,
+            "This is what is left of the peak. Asked: what goes away.",
+            lambda g: 100 - _percent(score_bytes(g), weight_bytes(g), cache_bytes(g)),
         ),
         Mistake(
             Code.WEIGHTS_FORGOTTEN,

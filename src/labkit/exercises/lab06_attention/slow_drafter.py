@@ -169,6 +169,21 @@ SLOWDOWN = Exercise(
             lambda g: expected_tokens(g.alpha, g.gamma - 1) / (g.gamma * cost(g) + 1),
         ),
         Mistake(
+            Code.OTHER_QUANTITY,
+            "These are the drafts that are kept. Each round gives the target's own token as well.",
+            lambda g: (expected_tokens(g.alpha, g.gamma) - 1) / (g.gamma * cost(g) + 1),
+        ),
+        Mistake(
+            Code.PAST_REFUSAL,
+            "1 + α · γ tokens keeps good ones behind a refused one. Add up 1 + α + … + α^γ.",
+            lambda g: (1 + g.alpha * g.gamma) / (g.gamma * cost(g) + 1),
+        ),
+        Mistake(
+            Code.ONE_DEVICE,
+            "Your c lets one GPU read the whole target. Take the c of 6.4, with four.",
+            lambda g: _speedup(g, cost(g) / g.target_gpus),
+        ),
+        Mistake(
             Code.VERIFY_FORGOTTEN,
             "You divided by the drafts alone. The target's own pass takes time too: γ · c + 1.",
             lambda g: expected_tokens(g.alpha, g.gamma) / (g.gamma * cost(g)),
