@@ -233,6 +233,11 @@ def test_what_was_resampled_wrongly_is_named(facts: Facts) -> None:
         apart = apart - a[rng.integers(0, n, (4000, n))].mean(axis=1)
         assert told(apart).code is Code.UNPAIRED
         assert told(b - a).code is Code.SPREAD_NOT_ERROR
+        means = (b - a)[rng.integers(0, n, (8000, n))].mean(axis=1)
+        for ends in ([5, 95], [0.5, 99.5]):
+            answer = 100 * np.expm1(np.percentile(means, ends))
+            result = outcome(LAB["4.13"], facts, answer, learner, RECORDS)
+            assert result.code is Code.OTHER_LEVEL, (learner, ends, result)
         same = told([(b - a).mean()] * 50 + [(b - a).mean() + 1e-15])
         assert "with replacement" in same.message
 

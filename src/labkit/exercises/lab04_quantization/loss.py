@@ -64,8 +64,11 @@ def _differences(g: Givens) -> list[float]:
 
 
 @lru_cache(maxsize=16)
-def _both(reference: tuple[float, ...], other: tuple[float, ...]) -> tuple[Interval, ...]:
-    return paired_t(reference, other), paired_bootstrap(reference, other, resamples=RESAMPLES)
+def _both(
+    reference: tuple[float, ...], other: tuple[float, ...], level: float = 0.95
+) -> tuple[Interval, ...]:
+    drawn = paired_bootstrap(reference, other, level, resamples=RESAMPLES)
+    return paired_t(reference, other, level), drawn
 
 
 def _nats(g: Givens) -> tuple[Interval, ...]:
@@ -100,6 +103,12 @@ def _single_windows(g: Givens) -> tuple[Interval, ...]:
     return as_percent(spread(d)), as_percent(percentiles(d))
 
 
+def _other_levels(g: Givens) -> tuple[Interval, ...]:
+    pair = tuple(g.reference_nll), tuple(g.format_nll)
+    found = [each for level in (0.99, 0.9) for each in _both(*pair, level)]
+    return tuple(map(as_percent, found))
+
+
 # Each mistake as it ends after Student's t (or a formula like it), and after a bootstrap.
 _WAYS: dict[Code, Callable[[Givens], tuple[Interval, ...] | None]] = {
     Code.UNPAIRED: _unpaired,
@@ -110,6 +119,7 @@ _WAYS: dict[Code, Callable[[Givens], tuple[Interval, ...] | None]] = {
     Code.FACTOR_NOT_RISE: lambda g: _turned(g, lambda nats: 100 * math.exp(nats)),
     Code.BASE_TWO: lambda g: _turned(g, lambda nats: 100 * (2**nats - 1)),
     Code.SIGN: _sign,
+    Code.OTHER_LEVEL: _other_levels,
 }
 
 
@@ -179,10 +189,10 @@ RISE = Exercise(
             Code.BASE_TWO,
             "You took a power of 2. The loss is in nats, with the natural logarithm: exp.",
         ),
-        Mistake(
+        _mistake(
             Code.OTHER_LEVEL,
-            "This is a 99 % interval. Asked: 95 %, from the 2.5th to the 97.5th percentile.",
-            lambda g: as_percent(paired_t(*_pair(g), 0.99)),
+            "This is an interval of another level, such as 90 or 99 %. Asked: 95 %, from the 2.5th "
+            "to the 97.5th percentile.",
         ),
         _mistake(
             Code.SIGN,
