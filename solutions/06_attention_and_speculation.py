@@ -263,7 +263,7 @@ ax.set_yticks(
     [o["name"].removeprefix("aten::").strip("_")[:45] for o in largest_last],
     fontsize=8,
 )
-ax.set_xlim(0, 1.4 * largest_last[-1]["self_ms"])
+ax.set_xlim(0, 1.5 * largest_last[-1]["self_ms"])
 ax.set_xlabel("milliseconds of its own (hatched: hands on or re-views, computes nothing)")
 ax.set_title(f"{profile['calls']:,} operator calls for one token", loc="left", fontsize=10)
 ax.spines[["top", "right"]].set_visible(False)

@@ -42,7 +42,11 @@ def givens_for(
 
     Raises LabkitError when the exercise needs a measurement that has not been made.
     """
-    records = records or {}
+    _ask_for_what_is_missing(exercise, records or {})
+    return drawn(exercise, facts, personal_seed(exercise.id, learner), records)
+
+
+def _ask_for_what_is_missing(exercise: Exercise, records: Mapping[str, Record]) -> None:
     missing = [name for name in exercise.needs if name not in records]
     if missing:
         raise LabkitError(
@@ -50,7 +54,6 @@ def givens_for(
             f"run the cell with bench.{missing[0]}() first, "
             f"or bench.{missing[0]}(replay=True) for a recording."
         )
-    return drawn(exercise, facts, personal_seed(exercise.id, learner), records)
 
 
 def drawn(
@@ -93,6 +96,10 @@ def probe_for(
     *,
     records: Mapping[str, Record] | None = None,
 ) -> Probe | None:
-    """The calls to make on a function answer, one set per seed; None for other kinds."""
+    """The calls to make on a function answer, one set per seed; None for other kinds.
+
+    Raises LabkitError when the exercise needs a measurement that has not been made.
+    """
+    _ask_for_what_is_missing(exercise, records or {})
     draws = [drawn(exercise, facts, seed, records) for seed in seeds]
     return exercise.kind.probe(exercise, draws)

@@ -72,6 +72,7 @@ class CourseExaminer:
         self._load = load
         self._recording = recording
         self._labs: dict[str, Material] = {}
+        self._recordings: dict[str, Record | None] = {}
         self._lock = threading.RLock()
 
     def _material(self, lab: str) -> Material:
@@ -98,13 +99,20 @@ class CourseExaminer:
         return self._material(lab).exercises
 
     def recording(self, name: str) -> Record | None:
-        """The recording that ships with `bench`; None where there is none of that name."""
+        """The recording that ships with `bench`; None where there is none of that name.
+
+        It is read once: a recording that is made anew meanwhile must not change or spoil the
+        grades of those who come later.
+        """
         from labkit.bench.records import recording
 
-        try:
-            return (self._recording or recording)(name)
-        except LabkitError:
-            return None
+        with self._lock:
+            if name not in self._recordings:
+                try:
+                    self._recordings[name] = (self._recording or recording)(name)
+                except LabkitError:
+                    self._recordings[name] = None
+            return self._recordings[name]
 
     def bench_of(self, exercise: str) -> str | None:
         """The measurement that an exercise of any shipped lab asks for."""
