@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from labkit.contract import Record
 from labkit.contract.view import text_table
 
 _REPLAYED = "*"
+_WIDTH = 80
 
 
 def engines_summary(record: Record) -> str:
@@ -34,8 +36,16 @@ def engines_summary(record: Record) -> str:
         f"{max(outputs)}), {facts['slots']} slots, {facts['rounds']} paired rounds. "
         f"Ratios compare {facts['seconds']} seconds."
     )
-    parts = [text_table(columns, rows, record.title), legend, ""]
+    means = (
+        "× sequential: geometric mean, and Student's t on the logarithms. Lab 05 takes the plain "
+        "mean, which differs in the second decimal. × alone: median at concurrency 1."
+    )
+    parts = [text_table(columns, rows, record.title), *_filled(legend), *_filled(means), ""]
     return "\n".join([*parts, *_origins(record, facts["modes"]), *record.notes])
+
+
+def _filled(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH)
 
 
 def load_summary(record: Record) -> str:
