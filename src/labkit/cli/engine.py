@@ -27,9 +27,10 @@ def list_engines(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """What is installed, what each needs, and what would be replayed instead."""
-    found = engine_status()
+    found, old = engine_status(), environment.left_over()
     if as_json:
-        emit_json({"engines": [asdict(status) for status in found]})
+        engines = [asdict(status) for status in found]
+        emit_json({"engines": engines, "left_over": [str(folder) for folder in old]})
         return
     from rich.table import Table
 
@@ -39,6 +40,8 @@ def list_engines(
     for status in found:
         table.add_row(status.id, status.label, _here(status), status.remedy or "–")
     console().print(table)
+    for folder in old:
+        print(f"\nNo longer used since an update, some gigabytes that you may delete: {folder}")
 
 
 @app.command("install")

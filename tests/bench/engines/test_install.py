@@ -22,6 +22,7 @@ from labkit.bench.engine.environment import (
     EngineUnavailable,
     EnvironmentSpec,
     find_environment,
+    left_over,
     spec_for,
 )
 from labkit.bench.progress import Progress
@@ -106,9 +107,25 @@ def test_twice_in_a_row_is_one_installation(tmp_path: Path, locks: Path) -> None
     assert told == []
     assert (first.folder / NOTE).stat().st_mtime_ns == before
     assert envs(tmp_path) == [first.folder.name]
+    assert left_over() == []
     # Another lock is another folder.
     (locks / "toy_engine.txt").write_text("toy_engine==1.1\n")
     assert find_environment("toy") is None
+    (first.folder.parent / "other-1234").mkdir()
+    assert left_over() == [first.folder]
+
+
+def test_the_list_names_what_an_update_left_behind(
+    locks: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = install.install("toy").folder
+    assert main(["engine", "list"]) == 0
+    assert str(old) not in capsys.readouterr().out
+    (locks / "toy_engine.txt").write_text("toy_engine==1.1\n")
+    assert main(["engine", "list"]) == 0
+    assert str(old) in capsys.readouterr().out.replace("\n", "")
+    assert main(["engine", "list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["left_over"] == [str(old)]
 
 
 def test_a_shared_one_is_read_only_and_found_by_its_variable(

@@ -163,6 +163,20 @@ def read_environment(root: Path, spec: EnvironmentSpec, shared: bool) -> Install
     return Installed(folder, spec.package, str(note["version"]), spec.gpu, shared)
 
 
+def left_over() -> list[Path]:
+    """A learner's own environments that nothing looks for any more: an update changed their lock.
+
+    Shared ones are their owner's business: other versions of labkit may look for them.
+    """
+    current = {spec.folder_name for spec in SPECS}
+    packages = {spec.package for spec in SPECS}
+    return sorted(
+        note.parent
+        for note in own_root().glob(f"*/{NOTE}")
+        if note.parent.name not in current and note.parent.name.rpartition("-")[0] in packages
+    )
+
+
 def write_note(folder: Path, spec: EnvironmentSpec, version: str) -> None:
     """Mark the environment as complete."""
     note = {"schema": _SCHEMA, "engine": spec.engine, "package": spec.package, "version": version}
