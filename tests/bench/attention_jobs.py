@@ -71,6 +71,24 @@ def small_compare(options: dict[str, Any], report: Report) -> dict[str, Any]:
     return _plain(comparing.compare(_session(report), SMALL, LENGTHS))
 
 
+def order_of_lengths(options: dict[str, Any], report: Report) -> dict[str, Any]:
+    """Which lengths each back end met, in order, before its first sample and after."""
+    honest, met = comparing.runner, []
+
+    def watched(backend: BackEnd, qkv: Any) -> Any:
+        run = honest(backend, qkv)
+
+        def call() -> Any:
+            met.append((backend.name, int(qkv[0].shape[-2])))
+            return run()
+
+        return call
+
+    comparing.runner = watched
+    comparing.compare(_session(report), SMALL, LENGTHS)
+    return {"met": met}
+
+
 def profile_toys(options: dict[str, Any], report: Report) -> dict[str, Any]:
     """A call that only multiplies matrices, and one that mostly waits in Python."""
     import torch

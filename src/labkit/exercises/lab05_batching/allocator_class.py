@@ -79,21 +79,21 @@ class BlockAllocator:
 class RoundsDown(BlockAllocator):
     """Whole blocks only: the rest of the tokens has no room."""
 
-    def needed(self, tokens: int) -> int:  # noqa: D102
+    def needed(self, tokens: int) -> int:
         return max(1, tokens // self.size)
 
 
 class OneTooMany(BlockAllocator):
     """A block in reserve for everybody."""
 
-    def needed(self, tokens: int) -> int:  # noqa: D102
+    def needed(self, tokens: int) -> int:
         return tokens // self.size + 1
 
 
 class Leaks(BlockAllocator):
     """Gives back all blocks but the last."""
 
-    def free(self, seq: int) -> None:  # noqa: D102
+    def free(self, seq: int) -> None:
         table = self.tables.pop(seq)
         for block in table[:-1] or table:
             self.drop(block)
@@ -103,7 +103,7 @@ class Leaks(BlockAllocator):
 class TakesBeforeItLooks(BlockAllocator):
     """Notices that there are too few blocks when it already holds some, and keeps them."""
 
-    def alloc(self, seq: int, tokens: int) -> list[int] | None:  # noqa: D102
+    def alloc(self, seq: int, tokens: int) -> list[int] | None:
         table = []
         for _ in range(self.needed(tokens)):
             if not self.unused:
@@ -116,7 +116,7 @@ class TakesBeforeItLooks(BlockAllocator):
 class CopiesAll(BlockAllocator):
     """A fork takes blocks of its own at once."""
 
-    def fork(self, parent: int, child: int) -> list[int]:  # noqa: D102
+    def fork(self, parent: int, child: int) -> list[int]:
         copied = self.alloc(child, self.tokens[parent])
         return copied if copied is not None else super().fork(parent, child)
 
@@ -124,7 +124,7 @@ class CopiesAll(BlockAllocator):
 class WritesShared(BlockAllocator):
     """Writes into a shared last block without a copy."""
 
-    def append(self, seq: int) -> list[int] | None:  # noqa: D102
+    def append(self, seq: int) -> list[int] | None:
         table = self.tables[seq]
         if self.tokens[seq] % self.size == 0:
             if not self.unused:
@@ -137,7 +137,7 @@ class WritesShared(BlockAllocator):
 class ForgetsOwners(BlockAllocator):
     """Frees a block although another sequence still holds it, and again when that one ends."""
 
-    def drop(self, block: int) -> None:  # noqa: D102
+    def drop(self, block: int) -> None:
         self.owners[block] = 0
         self.unused.append(block)
 
@@ -145,7 +145,7 @@ class ForgetsOwners(BlockAllocator):
 class FreesOnce(BlockAllocator):
     """As above, but never puts a block into the list twice."""
 
-    def drop(self, block: int) -> None:  # noqa: D102
+    def drop(self, block: int) -> None:
         self.owners[block] = 0
         if block not in self.unused:
             self.unused.append(block)
@@ -154,7 +154,7 @@ class FreesOnce(BlockAllocator):
 class RefusesEarly(BlockAllocator):
     """Never hands out its last block."""
 
-    def alloc(self, seq: int, tokens: int) -> list[int] | None:  # noqa: D102
+    def alloc(self, seq: int, tokens: int) -> list[int] | None:
         if self.needed(tokens) >= len(self.unused):
             return None
         return super().alloc(seq, tokens)
@@ -163,13 +163,13 @@ class RefusesEarly(BlockAllocator):
 class IgnoresLimit(BlockAllocator):
     """Makes new numbers when it runs out."""
 
-    def take(self) -> int:  # noqa: D102
+    def take(self) -> int:
         if not self.unused:
             self.owners.append(0)
             self.unused.append(len(self.owners) - 1)
         return super().take()
 
-    def alloc(self, seq: int, tokens: int) -> list[int] | None:  # noqa: D102
+    def alloc(self, seq: int, tokens: int) -> list[int] | None:
         self.tables[seq] = [self.take() for _ in range(self.needed(tokens))]
         self.tokens[seq] = tokens
         return list(self.tables[seq])

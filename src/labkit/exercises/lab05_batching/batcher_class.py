@@ -67,7 +67,7 @@ class Batcher:
 class WaitsForAll(Batcher):
     """Static batching: nobody joins while somebody runs."""
 
-    def admit(self) -> None:  # noqa: D102
+    def admit(self) -> None:
         if not self.running:
             super().admit()
 
@@ -75,7 +75,7 @@ class WaitsForAll(Batcher):
 class OverfillsSlots(Batcher):
     """One slot too many."""
 
-    def admit(self) -> None:  # noqa: D102
+    def admit(self) -> None:
         self.slots += 1
         super().admit()
         self.slots -= 1
@@ -84,28 +84,28 @@ class OverfillsSlots(Batcher):
 class LeavesLate(Batcher):
     """A finished request is thrown out a step later."""
 
-    def leave(self) -> None:  # noqa: D102
+    def leave(self) -> None:
         self.running = [r for r in self.running if self.left[r] >= 0]
 
 
 class LeavesEarly(Batcher):
     """The last token is never written."""
 
-    def leave(self) -> None:  # noqa: D102
+    def leave(self) -> None:
         self.running = [r for r in self.running if self.left[r] > 1]
 
 
 class PromptOnly(Batcher):
     """Counts the prompt's blocks and forgets that the cache grows."""
 
-    def needs(self, request: int) -> int:  # noqa: D102
+    def needs(self, request: int) -> int:
         return -(-self.prompt[request] // self.size)
 
 
 class ReservesAll(Batcher):
     """Reserves room for the whole answer on admission, so that nobody ever has to leave."""
 
-    def needs(self, request: int) -> int:  # noqa: D102
+    def needs(self, request: int) -> int:
         whole = self.prompt[request] + self.written[request] + self.left[request] - 1
         return -(-whole // self.size)
 
@@ -113,7 +113,7 @@ class ReservesAll(Batcher):
 class ShortestFirst(Batcher):
     """Lets the shortest answer of the queue go first: long ones wait for ever."""
 
-    def admit(self) -> None:  # noqa: D102
+    def admit(self) -> None:
         self.waiting.sort(key=lambda request: self.left[request])
         super().admit()
 
@@ -121,7 +121,7 @@ class ShortestFirst(Batcher):
 class SendsAwayTheFirst(Batcher):
     """Preempts the oldest request instead of the youngest."""
 
-    def preempt(self) -> None:  # noqa: D102
+    def preempt(self) -> None:
         while self.in_use() > self.blocks:
             self.send_back(self.running.pop(0))
 
@@ -129,14 +129,14 @@ class SendsAwayTheFirst(Batcher):
 class LosesThePreempted(Batcher):
     """A preempted request is forgotten."""
 
-    def send_back(self, request: int) -> None:  # noqa: D102
+    def send_back(self, request: int) -> None:
         pass
 
 
 class StartsAgain(Batcher):
     """A preempted request writes its answer from the start, and the user reads it twice."""
 
-    def send_back(self, request: int) -> None:  # noqa: D102
+    def send_back(self, request: int) -> None:
         self.left[request] += self.written[request]
         self.written[request] = 0
         self.waiting.insert(0, request)
