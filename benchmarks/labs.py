@@ -14,13 +14,13 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import psutil
+import psutil  # type: ignore[import-untyped]  # it ships no types
 
+from labkit.bench.engine.warden import family_memory
 from labkit.contract.paths import ENV_LEARNER, ENV_REPLAY, ENV_WORKSPACE
 from labkit.course.manifest import load_manifest
 from labkit.course.resources import resources
@@ -46,7 +46,12 @@ class Ran:
 
 @dataclass(slots=True)
 class Watch:
-    """Samples the memory of this process's children, and theirs, until it is stopped."""
+    """Samples the resident memory of this process's children, and theirs, until it is stopped.
+
+    Pages that several share are counted for each, so the sum is an upper bound. Splitting them
+    would mean walking each process's memory map, which holds up its page faults: that made a
+    measurement of allocations too noisy to keep.
+    """
 
     peak_bytes: int = 0
     _stop: threading.Event = field(default_factory=threading.Event)
@@ -65,22 +70,9 @@ class Watch:
         return peak
 
     def _run(self) -> None:
+        me = psutil.Process()
         while not self._stop.wait(_EVERY_S):
-            self.peak_bytes = max(self.peak_bytes, sum(_held()))
-
-
-def _held() -> Iterator[int]:
-    """Resident bytes of each process below this one.
-
-    Pages that several share are counted for each, so the sum is an upper bound. Splitting them
-    would mean walking each process's memory map, which holds up its page faults: that made a
-    measurement of allocations too noisy to keep.
-    """
-    for process in psutil.Process().children(recursive=True):
-        try:
-            yield int(process.memory_info().rss)
-        except psutil.NoSuchProcess:
-            continue  # it ended meanwhile
+            self.peak_bytes = max(self.peak_bytes, family_memory(me.children(recursive=True)))
 
 
 def run(lab: str, *, replay: bool) -> list[Ran]:
