@@ -377,7 +377,9 @@ for slots, blocks in ((4, 840), (16, 840), (16, 60)):
 # In the table, *÷ sequential* is a speed-up, and *concurrency 1* the engine with one request at a
 # time.
 #
-# It takes some minutes. In a hurry: `engines = bench.engines(replay=True)`.
+# It takes four to five minutes with vLLM, three without. In a hurry:
+# `engines = bench.engines(replay=True)`. After a restart of the kernel:
+# `engines = bench.last("engines")` brings your own back.
 
 # %% id="measure-engines"
 engines = bench.engines()
@@ -454,7 +456,8 @@ for name, mode in modes.items():
 # In its table, the rows *4 at once* and *8 at once* have one sample per user: a wide spread there is
 # the queue, not noise.
 #
-# It takes a few minutes. In a hurry: `load = bench.load(replay=True)`.
+# It takes about three minutes. In a hurry: `load = bench.load(replay=True)`. After a restart:
+# `load = bench.last("load")`.
 
 # %% id="measure-load"
 load = bench.load()

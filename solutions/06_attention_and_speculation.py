@@ -206,7 +206,8 @@ else:
 # %% predict 6.11 value=20 confidence=30
 
 # %% [markdown]
-# It takes about a minute. In a hurry: `attention = bench.attention(replay=True)`.
+# It takes about a minute. In a hurry: `attention = bench.attention(replay=True)`. After a restart of
+# the kernel: `attention = bench.last("attention")` brings your own back.
 
 # %% id="measure-attention"
 attention = bench.attention()
@@ -499,7 +500,8 @@ else:
 # There are two prompts. *copy* asks for a text to be repeated with one correction. *open* is the
 # beginning of a story. Every text must be identical to plain greedy decoding.
 #
-# It takes about three minutes. In a hurry: `speculation = bench.speculation(replay=True)`.
+# It takes about three minutes. In a hurry: `speculation = bench.speculation(replay=True)`. After a
+# restart: `speculation = bench.last("speculation")`.
 
 # %% id="measure-speculation"
 speculation = bench.speculation()

@@ -135,7 +135,8 @@ MEASURE = Exercise(
         "torch and in llama.cpp. It takes about four minutes on a quiet machine.\n\n"
         "**Hand in the record.** Any speed earns the point. In a hurry, or on a busy machine, take "
         "the recording: `bench.quantization(replay=True)` earns the same, and its label says whose "
-        "machine it was. A format that cannot run here is left out, with the reason."
+        "machine it was. A format that cannot run here is left out, with the reason. "
+        'After a restart of the kernel `bench.last("quantization")` gives your own record back.'
     ),
     answer_name="quantized",
     draw=lambda _draw: (),
