@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from itertools import pairwise
 from types import SimpleNamespace
@@ -19,6 +20,7 @@ from labkit.bench.sdpa.allocated import cuda_peak, peak_bytes
 from labkit.bench.sdpa.backends import Shape
 from labkit.bench.sdpa.compare import TOLERANCES, per_call, several
 from labkit.bench.sdpa.profiling import TOP, Row, digest
+from labkit.bench.sdpa.summary import summary
 from labkit.bench.sdpa.trace import peak_of
 from labkit.cli.main import main
 from labkit.contract import Record
@@ -241,6 +243,15 @@ def test_the_recorded_profile(shipped: Record) -> None:
     assert profile["calls"] > 1_000
     assert profile["kernel_ms"] < profile["profiled_ms"]
     assert profile["step_ms"] == pytest.approx(shipped.median("profile.step"), rel=1e-4)  # 5 digits
+
+
+def test_operators_and_the_host_add_up_to_the_step(shipped: Record) -> None:
+    profile = shipped.facts["profile"]
+    shares = [float(share) for share in re.findall(r"([\d.]+) % +yes", summary(shipped))]
+    assert len(shares) == sum(o["computes"] for o in profile["operators"])
+    first = profile["operators"][0]["self_ms"] / profile["profiled_ms"]
+    assert shares[0] == pytest.approx(100 * first, abs=0.06)
+    assert sum(shares) + 100 * profile["host_share"] <= 100.5
 
 
 def test_the_summary_fits_a_terminal(

@@ -64,25 +64,26 @@ def _profile(profile: dict[str, Any], clock: str) -> list[str]:
         f"{number(profile['profiled_ms'], 3)} ms.",
         f"{profile['calls']:,} operator calls of {profile['kinds']} kinds. Host's share (outside "
         f"the kernels): {share}.",
-        _operators("Operator", profile["operators"]),
+        _operators("Operator", profile["operators"], profile["profiled_ms"]),
     ]
     if profile["gpu_kernels"]:
-        lines += ["", _operators("GPU kernel", profile["gpu_kernels"])]
+        lines += ["", _operators("GPU kernel", profile["gpu_kernels"], profile["profiled_ms"])]
     return lines
 
 
-def _operators(head: str, operators: Sequence[dict[str, Any]]) -> str:
+def _operators(head: str, operators: Sequence[dict[str, Any]], step_ms: float) -> str:
+    """Shares are of the profiled step, as the host's is, so that the two can be added."""
     rows = [
         [
             _short(operator["name"]),
             f"{operator['calls']:,}",
             number(operator["self_ms"], 3),
-            f"{100 * operator['share']:.1f} %",
+            f"{100 * operator['self_ms'] / step_ms:.1f} %",
             "yes" if operator["computes"] else "hands on",
         ]
         for operator in operators
     ]
-    return text_table([head, "Calls", "Own ms", "Share", "Computes"], rows)
+    return text_table([head, "Calls", "Own ms", "Of step", "Computes"], rows)
 
 
 def _short(name: str) -> str:
