@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from labkit import _HOMES
-from labkit.grading.forbidden import ROOT_NAMES, forbidden_use
+from labkit.grading.forbidden import ROOT_NAMES, UNREADABLE, forbidden_use
 
 FORBIDS = ("labkit.sizing",)
 DEF = "def f(x):\n    return {}"
@@ -87,10 +90,56 @@ def test_left_alone(cells):
      "a" + ".b" * 20_000, "f(" * 3000 + ")" * 3000, "x = " + "1+" * 20_000 + "1", "\0"],
     ids=["brackets", "minus", "lambdas", "dots", "calls", "sum", "null"],
 )  # fmt: skip
-def test_monstrous_code_is_passed_over(monster):
-    assert use(monster, DEF.format("2 * x")) is None
+def test_monstrous_code_is_passed_over_or_called_unreadable(monster):
+    assert use(monster, DEF.format("2 * x")) in (None, UNREADABLE)
 
 
 def test_the_root_package_gives_no_name_that_is_not_known_here():
     known = {name: home for name, home in _HOMES.items() if home != "labkit.contract"}
     assert {**known, "bench": "labkit.bench"} == dict(ROOT_NAMES)
+
+
+@pytest.mark.parametrize("length", [1_000, 2_900, 5_000, 20_000])
+def test_code_that_is_nested_too_deeply_hides_nothing(length: int) -> None:
+    """The interpreter that runs it may have more depth left than the judge that reads it."""
+    hidden = "from labkit.sizing import roofline as r\ny = " + "1+" * length + "1"
+    assert use(hidden, DEF.format("r(x)")) in ("labkit.sizing", UNREADABLE)
+
+
+# Objects that are collected in the middle of a parse let other threads run there.
+THREADS = """
+import gc, sys, threading, time
+from labkit.grading.forbidden import forbidden_use
+
+class Slow:
+    def __del__(self):
+        time.sleep(1e-4)
+
+def judge():
+    for _ in range(20):
+        for _ in range(4):
+            slow = Slow()
+            slow.itself = slow
+        try:
+            found.append(forbidden_use([source], [0], ["f0"], ["labkit.sizing"]))
+        except BaseException as error:
+            found.append(repr(error))
+
+line = "def f{0}(x): return [[(a{0} + {0}) * x for a{0} in range(10)] for b in (lambda: [x])()]"
+source = "\\n".join(["from labkit.sizing import roofline as x", *map(line.format, range(200))])
+found = []
+sys.setswitchinterval(1e-6)
+gc.set_threshold(100)
+threads = [threading.Thread(target=judge) for _ in range(4)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print(sorted(set(found)), len(found))
+"""
+
+
+def test_submissions_that_are_judged_at_once_do_not_disturb_each_other() -> None:
+    """Without care one of some eighty parses failed here, and its exercise was not judged."""
+    for _ in range(3):
+        command = [sys.executable, "-c", THREADS]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+        assert done.stdout.strip() == "['labkit.sizing'] 80"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +41,11 @@ _BUILTINS = frozenset(dir(builtins))
 _BACK_DOORS = frozenset(
     {"__import__", "importlib", "exec", "eval", "compile", "globals", "get_ipython", "pkgutil"}
 )
+# What is said to be used where a cell cannot be read at all.
+UNREADABLE = "code that is nested too deeply to be read"
+# CPython counts the depth of all threads' parses in one place (python/cpython#106905): two at once
+# can make each other fail, with a SystemError or as if the code were nested too deeply.
+_PARSING = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +66,13 @@ def forbidden_use(
     """The forbidden module (or back door) that the answer reaches; None where there is none.
 
     `sources` are the code cells, `starts` the positions of the answer's own cells, `names` what
-    the answer is called. A cell that is no Python is passed over: it does not run either.
+    the answer is called. A cell that is no Python is passed over: it does not run either. One that
+    is nested too deeply may well run, since the depth left differs: it is UNREADABLE.
     """
-    units = [unit for i, source in enumerate(sources) for unit in _units(source, i)]
+    try:
+        units = [unit for i, source in enumerate(sources) for unit in _units(source, i)]
+    except RecursionError:
+        return UNREADABLE
     reached = _reach(units, frozenset(starts), frozenset(names))
     modules = list(forbids)
     aliases = {alias: name for unit in units for alias, name in unit.aliases}
@@ -113,8 +123,9 @@ def _parse(source: str) -> list[ast.stmt]:
     """The statements of a cell: as Python, else without its magics, else as IPython reads it."""
     for read in (str, without_magics, _as_ipython):
         try:
-            return ast.parse(read(source)).body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            with _PARSING:
+                return ast.parse(read(source)).body
+        except (SyntaxError, ValueError, MemoryError):
             continue
     return []
 
