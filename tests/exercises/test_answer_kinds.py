@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given as drawn_by
 from hypothesis import strategies as st
 
-from labkit.contract import Code, Outcome, Status
+from labkit.contract import Code, Status
 from labkit.contract.answer import encode
 from labkit.contract.plain import MAX_NODES, encode_plain
 from labkit.contract.probe import Probe, run_probe
 from labkit.exercises import Exercise, Facts, givens_for, judge, practice_seeds, probe_for
 from labkit.exercises.kinds.arrays import clear_of_ties
 from tests.exercises import toy_answers as toys
-from tests.exercises.answering import outcome
+from tests.exercises.toy_exercises import EXERCISES, MISTAKES, RECORDS, said
 from tests.exercises.toy_machines import (
     ALLOCATOR,
     ALLOCATOR_EXERCISE,
@@ -25,26 +25,6 @@ from tests.exercises.toy_machines import (
     BATCHER_EXERCISE,
     made,
 )
-
-RECORDS = {"speed": toys.pairs_record()}
-EXERCISES = {
-    e.id: e
-    for e in (
-        ALLOCATOR_EXERCISE,
-        BATCHER_EXERCISE,
-        toys.INT8_EXERCISE,
-        toys.PROPERTY_EXERCISE,
-        toys.ATTENTION_EXERCISE,
-        toys.INTERVAL_EXERCISE,
-        toys.DECISION_EXERCISE,
-        toys.FIGURE_EXERCISE,
-    )
-}
-MISTAKES = [(number, m.code) for number, e in EXERCISES.items() for m in e.mistakes]
-
-
-def said(exercise: Exercise, facts: Facts, answer: Any, records: Any = RECORDS) -> Outcome:
-    return outcome(exercise, facts, answer, "ann", records)
 
 
 @pytest.mark.parametrize("number", EXERCISES)

@@ -10,37 +10,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from labkit.contract import Code, Outcome, Record, Status
+from labkit.contract import Code, Record, Status
 from labkit.contract.answer import encode
-from labkit.exercises import Exercise, Facts
+from labkit.exercises import Facts
 from labkit.exercises.kinds import intervals, plausible
 from tests.exercises import toy_answers as toys
-from tests.exercises.answering import outcome
-from tests.exercises.toy_machines import (
-    ALLOCATOR_EXERCISE,
-    BATCHER_EXERCISE,
-)
-
-RECORDS = {"speed": toys.pairs_record()}
-EXERCISES = {
-    e.id: e
-    for e in (
-        ALLOCATOR_EXERCISE,
-        BATCHER_EXERCISE,
-        toys.INT8_EXERCISE,
-        toys.PROPERTY_EXERCISE,
-        toys.ATTENTION_EXERCISE,
-        toys.INTERVAL_EXERCISE,
-        toys.DECISION_EXERCISE,
-        toys.FIGURE_EXERCISE,
-    )
-}
-MISTAKES = [(number, m.code) for number, e in EXERCISES.items() for m in e.mistakes]
-
-
-def said(exercise: Exercise, facts: Facts, answer: Any, records: Any = RECORDS) -> Outcome:
-    return outcome(exercise, facts, answer, "ann", records)
-
+from tests.exercises.toy_exercises import RECORDS, said
 
 # --- intervals --------------------------------------------------------------------------------
 
